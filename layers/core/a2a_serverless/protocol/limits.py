@@ -1,0 +1,121 @@
+"""How much a caller may send: the limits on requests, each refused under the name of its field.
+
+The specification asks for limits and gives no numbers (13.4); these are ours. They bind requests only: what an agent
+produces is not limited here. Knows no operation.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from a2a_serverless.protocol.objects import Message, Role
+from a2a_serverless.protocol.scalars import Int32, OptionalText, RequiredText, Struct, refused
+
+MAX_PARTS = 100
+MAX_METADATA_BYTES = 64 * 1024
+MAX_MESSAGE_ID = 256
+MAX_PAGE_SIZE = 100
+
+ID = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
+TENANT = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+RESERVED_TENANTS = frozenset({"tasks", "artifacts", "extendedAgentCard", "health", ".well-known", ".", ".."})
+"""First segments of our own routes, which a tenant's prefix must not be mistaken for, and the steps of a path."""
+
+T = TypeVar("T")
+Problems = Iterator[tuple[tuple[int | str, ...], PydanticCustomError]]
+
+
+def _id(text: str) -> str:
+    if not ID.fullmatch(text):
+        raise refused("must be 1 to 128 characters of A-Z a-z 0-9 _ . : -")
+    return text
+
+
+def _tenant(text: str) -> str:
+    if not TENANT.fullmatch(text):
+        raise refused("must be 1 to 64 characters of A-Z a-z 0-9 _ . -")
+    if text in RESERVED_TENANTS:
+        raise refused("is a reserved name")
+    return text
+
+
+def _header_text(text: str) -> str:
+    if CONTROL.search(text):
+        raise refused("must not contain control characters")
+    return text
+
+
+def _metadata(struct: Mapping[str, Any]) -> Mapping[str, Any]:
+    if (
+        struct
+        and len(json.dumps(struct, ensure_ascii=False, separators=(",", ":")).encode()) > MAX_METADATA_BYTES
+    ):
+        raise refused(f"must not exceed {MAX_METADATA_BYTES} bytes of JSON")
+    return struct
+
+
+def _between(low: int, high: int) -> Callable[[int], int]:
+    def check(number: int) -> int:
+        if not low <= number <= high:
+            raise refused(f"must be between {low} and {high}")
+        return number
+
+    return check
+
+
+def _not_negative(number: int) -> int:
+    if number < 0:
+        raise refused("must not be negative")
+    return number
+
+
+def _client_message(message: Message) -> Message:
+    """Hold a client's message to the limits, naming every field that breaks one."""
+    problems = [InitErrorDetails(type=what, loc=at, input=None) for at, what in _problems(message)]
+    if problems:
+        raise ValidationError.from_exception_data("Message", problems)
+    return message
+
+
+def _problems(message: Message) -> Problems:
+    if not message.message_id.strip() or len(message.message_id) > MAX_MESSAGE_ID:
+        yield ("messageId",), refused(f"must be 1 to {MAX_MESSAGE_ID} characters, not all blank")
+    if message.role is not Role.USER:
+        yield ("role",), refused("must be ROLE_USER in a client's message")
+    if len(message.parts) > MAX_PARTS:
+        yield ("parts",), refused(f"must have at most {MAX_PARTS} elements")
+    yield from _checked(_id, ("contextId",), message.context_id)
+    yield from _checked(_id, ("taskId",), message.task_id)
+    for index, task_id in enumerate(message.reference_task_ids):
+        yield from _checked(_id, ("referenceTaskIds", index), task_id)
+    yield from _checked(_metadata, ("metadata",), message.metadata)
+    for index, part in enumerate(message.parts):
+        yield from _checked(_metadata, ("parts", index, "metadata"), part.metadata)
+
+
+def _checked(check: Callable[[T], T], at: tuple[int | str, ...], value: T | None) -> Problems:
+    try:
+        if value is not None:
+            check(value)
+    except PydanticCustomError as problem:
+        yield at, problem
+
+
+def _unless_none(check: Callable[[T], T]) -> AfterValidator:
+    return AfterValidator(lambda value: value if value is None else check(value))
+
+
+Id = Annotated[RequiredText, AfterValidator(_id)]
+OptionalId = Annotated[OptionalText, _unless_none(_id)]
+Tenant = Annotated[OptionalText, _unless_none(_tenant)]
+HeaderText = Annotated[RequiredText, AfterValidator(_header_text)]
+OptionalHeaderText = Annotated[OptionalText, _unless_none(_header_text)]
+Metadata = Annotated[Struct, AfterValidator(_metadata)]
+HistoryLength = Annotated[Int32 | None, _unless_none(_not_negative)]
+PageSize = Annotated[Int32 | None, _unless_none(_between(1, MAX_PAGE_SIZE))]
+ClientMessage = Annotated[Message, AfterValidator(_client_message)]

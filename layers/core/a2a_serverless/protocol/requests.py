@@ -1,0 +1,154 @@
+"""What a client asks for, and the two answers that are not an object of their own (specification 3.1, 9.4, 11.3).
+
+A request that exists respects the limits of `limits`. Defaults that are a server's choice, such as the page size, are
+applied by the operations, not here.
+"""
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from a2a_serverless.protocol.limits import (
+    ClientMessage,
+    HeaderText,
+    HistoryLength,
+    Id,
+    Metadata,
+    OptionalHeaderText,
+    OptionalId,
+    PageSize,
+    Tenant,
+)
+from a2a_serverless.protocol.objects import Message, Task, TaskStateField
+from a2a_serverless.protocol.protojson import OneOf, ProtoModel
+from a2a_serverless.protocol.scalars import Boolean, Int32, OptionalText, RequiredText, Text, Timestamp
+
+
+class AuthenticationInfo(ProtoModel):
+    """How to authenticate to a webhook: `Authorization: <scheme> <credentials>`."""
+
+    scheme: HeaderText
+    credentials: OptionalHeaderText = Field(default=None, repr=False)
+
+
+class TaskPushNotificationConfig(ProtoModel):
+    """A webhook for a task's events. `task_id` is empty inside a SendMessageRequest, `id` is ours to give."""
+
+    tenant: Tenant = None
+    id: OptionalId = None
+    task_id: OptionalId = None
+    url: RequiredText
+    token: OptionalHeaderText = Field(default=None, repr=False)
+    authentication: AuthenticationInfo | None = None
+
+
+class SendMessageConfiguration(ProtoModel):
+    """How the client wants its answer. Without `return_immediately` it waits until the task needs nothing more."""
+
+    accepted_output_modes: tuple[Text, ...] = ()
+    task_push_notification_config: TaskPushNotificationConfig | None = None
+    history_length: HistoryLength = None
+    return_immediately: Boolean = False
+
+
+class SendMessageRequest(ProtoModel):
+    """Say something to the agent (3.1.1, 3.1.2)."""
+
+    tenant: Tenant = None
+    message: ClientMessage
+    configuration: SendMessageConfiguration | None = None
+    metadata: Metadata = Field(default_factory=dict)
+
+
+class SendMessageResponse(OneOf):
+    """A task, or a message when the agent answers without one."""
+
+    alternatives: ClassVar[tuple[str, ...]] = ("task", "message")
+
+    task: Task | None = None
+    message: Message | None = None
+
+
+class GetTaskRequest(ProtoModel):
+    """Read a task (3.1.3)."""
+
+    tenant: Tenant = None
+    id: Id
+    history_length: HistoryLength = None
+
+
+class ListTasksRequest(ProtoModel):
+    """List the caller's tasks, newest status first (3.1.4). The filters are joined by "and"."""
+
+    tenant: Tenant = None
+    context_id: OptionalId = None
+    status: TaskStateField | None = None
+    page_size: PageSize = None
+    page_token: OptionalText = None
+    history_length: HistoryLength = None
+    status_timestamp_after: Timestamp | None = None
+    include_artifacts: Boolean | None = None
+
+
+class ListTasksResponse(ProtoModel):
+    """One page of tasks. `next_page_token` is empty on the last page, `total_size` counts all pages."""
+
+    empty_when_absent = {"tasks": (), "next_page_token": "", "page_size": 0, "total_size": 0}
+
+    tasks: tuple[Task, ...]
+    next_page_token: Text
+    page_size: Int32
+    total_size: Int32
+
+
+class CancelTaskRequest(ProtoModel):
+    """Cancel a task (3.1.5)."""
+
+    tenant: Tenant = None
+    id: Id
+    metadata: Metadata = Field(default_factory=dict)
+
+
+class SubscribeToTaskRequest(ProtoModel):
+    """Follow a task that has not ended (3.1.6)."""
+
+    tenant: Tenant = None
+    id: Id
+
+
+class GetTaskPushNotificationConfigRequest(ProtoModel):
+    """Read one webhook of a task (3.1.8)."""
+
+    tenant: Tenant = None
+    task_id: Id
+    id: Id
+
+
+class DeleteTaskPushNotificationConfigRequest(ProtoModel):
+    """Remove one webhook of a task (3.1.10)."""
+
+    tenant: Tenant = None
+    task_id: Id
+    id: Id
+
+
+class ListTaskPushNotificationConfigsRequest(ProtoModel):
+    """List the webhooks of a task (3.1.9)."""
+
+    tenant: Tenant = None
+    task_id: Id
+    page_size: PageSize = None
+    page_token: OptionalText = None
+
+
+class ListTaskPushNotificationConfigsResponse(ProtoModel):
+    """The webhooks of a task; `next_page_token` is absent on the last page."""
+
+    configs: tuple[TaskPushNotificationConfig, ...] = ()
+    next_page_token: OptionalText = None
+
+
+class GetExtendedAgentCardRequest(ProtoModel):
+    """Read the card that is for authenticated callers (3.1.11)."""
+
+    tenant: Tenant = None
