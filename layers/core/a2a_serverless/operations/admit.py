@@ -1,0 +1,247 @@
+"""Admitting a message: the one way a turn ever begins.
+
+Written down first, then carried out: the admission record says which task and position the message goes to,
+and every step after it may be repeated by anybody (a client's retry, a second copy of the request, the
+sweeper) until the record is closed. A refusal first occupies the position with a void event, so a message
+that was refused can never arrive later. The order of reads and writes is the protocol of storage: the
+context's row before the task's log, afresh on every try; the holder before the message; the record closed
+last.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+from a2a_serverless.operations.contents import stow
+from a2a_serverless.operations.heads import head_of
+from a2a_serverless.ports import (
+    Admission,
+    AdmissionKey,
+    AdmissionStatus,
+    Caller,
+    ContextRow,
+    Holder,
+    Ports,
+    PositionTakenError,
+    TurnKey,
+)
+from a2a_serverless.protocol.errors import (
+    A2AError,
+    InvalidParamsError,
+    TaskNotFoundError,
+    UnsupportedOperationError,
+)
+from a2a_serverless.protocol.objects import Message
+from a2a_serverless.protocol.requests import SendMessageRequest
+from a2a_serverless.tasks.content import logged_message
+from a2a_serverless.tasks.fold import LoggedTask, fold
+from a2a_serverless.tasks.log import LoggedEvent, MessageReceived, TaskKey, Voided, same_message
+
+NEARLY_EXPIRED = 3600
+"""Seconds before a task's expiry within which it takes no further message."""
+
+ALREADY_WORKING = "Task is already working."
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """Where a message went: its turn, and the task as known when it was admitted (None when it was before)."""
+
+    turn: TurnKey
+    task: LoggedTask | None
+
+
+def admit(ports: Ports, caller: Caller, request: SendMessageRequest) -> Admitted:
+    """Admit the message once, whatever happened to earlier attempts.
+
+    Raises:
+        TaskNotFoundError: `taskId` names no task of this caller.
+        InvalidParamsError: `contextId` is not the task's, or the message id was used for another message.
+        UnsupportedOperationError: the task has ended, expires soon, or its context is working on another
+        turn.
+    """
+    message = request.message
+    target = message.task_id or _sole_waiting(ports, caller, message.context_id)
+    if target is None:
+        standing = _open(ports, caller, request, None)
+    else:
+        task = ports.tasks.load(caller.task(target))
+        _check_target(task, message)
+        standing = _standing(ports, caller, request, task)
+    if standing.body_hash != body_hash(message):
+        raise InvalidParamsError.of("message.messageId", "was used for another message")
+    if standing.status is AdmissionStatus.DONE:
+        return Admitted(TurnKey(standing.task, standing.position), None)
+    return finish(ports, standing)
+
+
+def body_hash(message: Message) -> str:
+    """What makes two messages of one id the same message: SHA-256 over their JSON, members sorted."""
+    canonical = json.dumps(message.to_dict(), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _check_target(task: LoggedTask, message: Message) -> None:
+    if not task.exists:
+        raise TaskNotFoundError
+    if message.context_id is not None and message.context_id != task.context_id:
+        raise InvalidParamsError.of("message.contextId", "is not the context of the task named by taskId")
+
+
+def _standing(ports: Ports, caller: Caller, request: SendMessageRequest, task: LoggedTask) -> Admission:
+    """The record of a message for an existing task: an earlier one if there is, otherwise one opened now."""
+    if not task.waiting:
+        standing = ports.admissions.read(_admission_key(ports, caller, request.message))
+        if standing is None:
+            raise refusal(task)
+        return standing
+    if task.expires - ports.clock.now().timestamp() < NEARLY_EXPIRED:
+        raise UnsupportedOperationError("The task expires within the hour and takes no further message.")
+    return _open(ports, caller, request, task)
+
+
+def refusal(task: LoggedTask) -> A2AError:
+    """Why a task that does not wait takes no message (specification 3.1.1)."""
+    if task.terminal:
+        state = task.current.state.value
+        return UnsupportedOperationError(f"The task has ended ({state}) and takes no further message.")
+    return UnsupportedOperationError(ALREADY_WORKING)
+
+
+def _admission_key(ports: Ports, caller: Caller, message: Message) -> AdmissionKey:
+    """Under the message's id, or a random one where one message id says nothing about another message."""
+    unique = ports.policy.deduplicate and not caller.anonymous
+    record_id = f"={message.message_id}" if unique else f"~{ports.identifiers.new()}"
+    return AdmissionKey(caller.tenant, caller.owner, record_id)
+
+
+def _open(ports: Ports, caller: Caller, request: SendMessageRequest, task: LoggedTask | None) -> Admission:
+    now = ports.clock.now()
+    message = request.message
+    key = _admission_key(ports, caller, message)
+    task_id = task.task_id if task else ports.identifiers.new()
+    position = task.position + 1 if task else 1
+    writer = ports.identifiers.new()
+    place = f"content/{caller.tenant}/{caller.owner}/{task_id}/{position}"
+    context_id = task.context_id if task else message.context_id or ports.identifiers.new()
+    kept = logged_message(message, stow(ports, message.parts, place, writer))
+    configuration = request.configuration
+    return ports.admissions.open(
+        Admission(
+            tenant=key.tenant,
+            owner=key.owner,
+            record_id=key.record_id,
+            body_hash=body_hash(message),
+            message=kept.model_copy(update={"task_id": task_id, "context_id": context_id}),
+            context_id=context_id,
+            task_id=task_id,
+            position=position,
+            received_at=now,
+            expires=task.expires if task else int((now + ports.policy.retention).timestamp()),
+            due_at=now + ports.policy.due_after,
+            claims=dict(caller.claims),
+            accepted_output_modes=configuration.accepted_output_modes if configuration else (),
+        )
+    )
+
+
+def _sole_waiting(ports: Ports, caller: Caller, context_id: str | None) -> str | None:
+    """The one waiting task of the context, each candidate verified by its log; None when there is not just one."""
+    if context_id is None:
+        return None
+    row = ports.contexts.read(caller.context(context_id))
+    candidates = row.waiting | ({row.holder.task_id} if row.holder else frozenset())
+    waiting = [name for name in sorted(candidates) if ports.tasks.load(caller.task(name)).waiting]
+    return waiting[0] if len(waiting) == 1 else None
+
+
+def finish(ports: Ports, record: Admission) -> Admitted:
+    """Carry out an opened admission; idempotent, and run by clients, their retries and the sweeper alike.
+
+    Raises:
+        UnsupportedOperationError: the context is working on another turn, or the task moved on.
+    """
+    writer = ports.identifiers.new()
+    task = None
+    while task is None:
+        row = ports.contexts.read(record.context)
+        task = _place(ports, record, writer, row)
+    ports.tasks.write_head(record.task, head_of(ports.policy, task))
+    ports.executions.start(TurnKey(record.task, record.position))
+    ports.admissions.close(record)
+    ports.metrics.count("MessageAdmitted")
+    return Admitted(TurnKey(record.task, record.position), task)
+
+
+def _place(ports: Ports, record: Admission, writer: str, row: ContextRow) -> LoggedTask | None:
+    """Put the message at its position and return the task then; None when the row changed under our eyes."""
+    task = ports.tasks.load(record.task, about=record.position)
+    if task.has(record.message.message_id):
+        return task
+    if task.position >= record.position:
+        raise _refuse(ports, record, refusal(task))
+    mine = Holder(record.task_id, record.position, record.expires)
+    if row.holder is not None and row.holder != mine:
+        held = task if row.holder.task_id == record.task_id else ports.tasks.load(_held(record, row.holder))
+        if not _is_over(ports, held, row.holder):
+            return _write(ports, record, task, LoggedEvent(record.position, writer, record.expires, Voided()))
+        row = _take(ports, record, row, mine, held)
+    elif row.holder is None:
+        row = _take(ports, record, row, mine, None)
+    if row.holder != mine:
+        return None
+    received = MessageReceived(
+        message=record.message,
+        context_id=record.context_id,
+        received_at=record.received_at,
+        claims=record.claims,
+        accepted_output_modes=record.accepted_output_modes,
+        state=row.state,
+    )
+    return _write(ports, record, task, LoggedEvent(record.position, writer, record.expires, received))
+
+
+def _held(record: Admission, holder: Holder) -> TaskKey:
+    return TaskKey(record.tenant, record.owner, holder.task_id)
+
+
+def _is_over(ports: Ports, held: LoggedTask, holder: Holder) -> bool:
+    """Whether the holder's turn has ended, can never begin, or has expired together with its task."""
+    return held.over(holder.turn) or holder.expires <= ports.clock.now().timestamp()
+
+
+def _take(
+    ports: Ports, record: Admission, row: ContextRow, mine: Holder, held: LoggedTask | None
+) -> ContextRow:
+    """Take the context, finishing what the last holder may have died before writing."""
+    state, waiting = row.state, row.waiting
+    if row.holder is not None and held is not None:
+        if held.settled_turn == row.holder.turn:
+            state = held.settled_state or state
+        waiting = waiting | {held.task_id} if held.waiting else waiting - {held.task_id}
+    taken = ContextRow(holder=mine, state=state, waiting=waiting - {mine.task_id})
+    return ports.contexts.take(record.context, seen=row, taken=taken, expires=record.expires)
+
+
+def _write(ports: Ports, record: Admission, task: LoggedTask, event: LoggedEvent) -> LoggedTask:
+    """Write the message, or a void that keeps it out for ever; whichever stands there then decides.
+
+    Raises:
+        UnsupportedOperationError: the message does not stand at its position and never will.
+    """
+    try:
+        ports.tasks.append(record.task, event)
+        standing = event
+    except PositionTakenError as taken:
+        ports.metrics.count("PositionConflict")
+        standing = taken.standing
+    if same_message(standing.entry, record.message.message_id):
+        return fold(task, [standing])
+    raise _refuse(ports, record, UnsupportedOperationError(ALREADY_WORKING))
+
+
+def _refuse(ports: Ports, record: Admission, error: A2AError) -> A2AError:
+    """Take the record back, so that the same message may be sent again later."""
+    ports.admissions.withdraw(record)
+    ports.metrics.count("MessageRefused")
+    return error

@@ -1,0 +1,200 @@
+"""Putting big content away before it is logged, and bringing it back or naming its address when a task is shown.
+
+Content above the log's limit lies in `Contents`, under a key that ends in the writer's id: two writers
+racing for one position never share an object. Shown, a part is inline up to the inline limit and a `url`
+part above it, whose bytes the artifacts route serves to the task's owner only.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from a2a_serverless.ports import Caller, Contents, Ports
+from a2a_serverless.protocol.errors import TaskNotFoundError
+from a2a_serverless.protocol.objects import Artifact, Message, Part, Task, TaskStatus
+from a2a_serverless.tasks.content import (
+    ContentKind,
+    ContentPointer,
+    LoggedArtifact,
+    LoggedMessage,
+    LoggedPart,
+    LoggedStatus,
+    logged,
+)
+from a2a_serverless.tasks.fold import LoggedTask
+
+TEXT = "text/plain"
+JSON = "application/json"
+BINARY = "application/octet-stream"
+
+
+def content_of(part: Part) -> tuple[ContentKind, bytes] | None:
+    """The content a part holds inline, as bytes; None for a part that only names an address or stored content."""
+    if part.text is not None:
+        return ContentKind.TEXT, part.text.encode()
+    if part.raw is not None:
+        return ContentKind.RAW, part.raw
+    if "data" in part.model_fields_set:
+        return ContentKind.DATA, json.dumps(part.data, ensure_ascii=False, separators=(",", ":")).encode()
+    return None
+
+
+def media_type_of(part: Part, kind: ContentKind) -> str:
+    """The part's media type, or the plainest one for its kind."""
+    default = {ContentKind.TEXT: TEXT, ContentKind.DATA: JSON, ContentKind.RAW: BINARY}[kind]
+    return part.media_type or default
+
+
+def stow(ports: Ports, parts: Sequence[Part], prefix: str, writer: str) -> tuple[LoggedPart, ...]:
+    """The parts as they go into the log: the biggest are put away until the rest fits the log's limit."""
+    kept = [logged(part) for part in parts]
+    sizes = {index: len(found[1]) for index, part in enumerate(kept) if (found := content_of(part))}
+    inline = sum(sizes.values())
+    for index in sorted(sizes, key=lambda index: sizes[index], reverse=True):
+        if inline <= ports.policy.log_limit:
+            break
+        kept[index] = _put_away(ports.contents, kept[index], f"{prefix}/{index}-{writer}")
+        inline -= sizes[index]
+    return tuple(kept)
+
+
+def _put_away(contents: Contents, part: LoggedPart, key: str) -> LoggedPart:
+    found = content_of(part)
+    if found is None:
+        return part
+    kind, content = found
+    contents.put(key, content, media_type_of(part, kind))
+    pointer = ContentPointer(
+        key=key, byte_size=len(content), sha256=hashlib.sha256(content).hexdigest(), kind=kind
+    )
+    return LoggedPart(
+        stored=pointer, media_type=part.media_type, filename=part.filename, metadata=part.metadata
+    )
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How tasks are shown to one caller: where content lies, and the address of what is too big to inline."""
+
+    ports: Ports
+    caller: Caller
+
+    def task(self, task: LoggedTask) -> Task:
+        """The task in the specification's shape."""
+        return Task(
+            id=task.task_id,
+            context_id=task.context_id,
+            status=self.status(task.current, task.task_id),
+            history=tuple(
+                self.message(message, f"{task.task_id}/history/{_text(index)}")
+                for index, message in enumerate(task.history)
+            ),
+            artifacts=tuple(self.artifact(artifact, task.task_id) for artifact in task.artifacts),
+        )
+
+    def status(self, status: LoggedStatus, task_id: str) -> TaskStatus:
+        """A status in the specification's shape."""
+        message = self.message(status.message, f"{task_id}/status") if status.message else None
+        return TaskStatus(state=status.state, timestamp=status.timestamp, message=message)
+
+    def artifact(self, artifact: LoggedArtifact, task_id: str) -> Artifact:
+        """An artifact in the specification's shape."""
+        place = f"{task_id}/{quote(artifact.artifact_id, safe='')}"
+        fields = {name: getattr(artifact, name) for name in artifact.model_fields_set}
+        return Artifact(**{**fields, "parts": self._parts(artifact.parts, place)})
+
+    def message(self, message: LoggedMessage, place: str) -> Message:
+        """A message in the specification's shape."""
+        fields = {name: getattr(message, name) for name in message.model_fields_set}
+        return Message(**{**fields, "parts": self._parts(message.parts, place)})
+
+    def _parts(self, parts: Iterable[LoggedPart], place: str) -> tuple[Part, ...]:
+        return tuple(self._part(part, f"{place}/{index}") for index, part in enumerate(parts))
+
+    def _part(self, part: LoggedPart, place: str) -> Part:
+        size, digest, kind = _measure(part)
+        if kind is None or size <= self.ports.policy.inline_limit:
+            return inlined(self.ports.contents, part)
+        tenant = f"/{self.caller.tenant}" if self.caller.tenant else ""
+        return Part(
+            url=f"{self.caller.base_url}{tenant}/artifacts/{place}",
+            media_type=media_type_of(part, kind),
+            filename=part.filename,
+            metadata={**(part.metadata or {}), "byteSize": size, "sha256": digest},
+        )
+
+
+def _text(index: int) -> str:
+    return str(index)
+
+
+def _measure(part: LoggedPart) -> tuple[int, str, ContentKind | None]:
+    if part.stored is not None:
+        return part.stored.byte_size, part.stored.sha256, part.stored.kind
+    found = content_of(part)
+    if found is None:
+        return 0, "", None
+    return len(found[1]), hashlib.sha256(found[1]).hexdigest(), found[0]
+
+
+def inlined(contents: Contents, part: LoggedPart) -> Part:
+    """The part with its content brought back, whatever its size."""
+    described = {"media_type": part.media_type, "filename": part.filename, "metadata": part.metadata}
+    if part.stored is None:
+        fields = {name: getattr(part, name) for name in part.model_fields_set if name != "stored"}
+        return Part(**fields)
+    content = contents.get(part.stored.key)
+    match part.stored.kind:
+        case ContentKind.TEXT:
+            return Part(text=content.decode(), **described)
+        case ContentKind.RAW:
+            return Part(raw=content, **described)
+        case ContentKind.DATA:
+            return Part(data=json.loads(content), **described)
+
+
+@dataclass(frozen=True, slots=True)
+class ServedContent:
+    """Bytes for the artifacts route: never to be shown in a page of this origin, always to be downloaded."""
+
+    content: bytes
+    media_type: str
+    filename: str | None
+    sha256: str
+
+
+def read_content(ports: Ports, caller: Caller, task_id: str, place: Sequence[str]) -> ServedContent:
+    """The content of one part of the caller's own task.
+
+    `place` is what follows the task's id in the address: `<artifact id>/<part>`, `history/<message>/<part>`
+    or `status/<part>`, counted from 0.
+
+    Raises:
+        TaskNotFoundError: no such task of this caller, or no such part in it.
+    """
+    task = ports.tasks.load(caller.task(task_id))
+    part = _find_part(task, place)
+    if part is None:
+        raise TaskNotFoundError
+    kind_and_content = content_of(inlined(ports.contents, part))
+    if kind_and_content is None:
+        raise TaskNotFoundError
+    kind, content = kind_and_content
+    return ServedContent(
+        content, media_type_of(part, kind), part.filename, hashlib.sha256(content).hexdigest()
+    )
+
+
+def _find_part(task: LoggedTask, place: Sequence[str]) -> LoggedPart | None:
+    match place:
+        case ["history", message, index]:
+            parts = [m.parts for i, m in enumerate(task.history) if str(i) == message]
+        case ["status", index]:
+            parts = [task.status.message.parts] if task.status and task.status.message else []
+        case [artifact_id, index]:
+            parts = [a.parts for a in task.artifacts if a.artifact_id == artifact_id]
+        case _:
+            return None
+    return next((part for found in parts for i, part in enumerate(found) if str(i) == index), None)

@@ -1,0 +1,81 @@
+"""SendMessage (specification 3.1.1): a message becomes a task, or the next turn of one, or gets an instant reply."""
+
+from a2a_serverless.operations.admit import admit
+from a2a_serverless.operations.contents import Shown, content_of, media_type_of
+from a2a_serverless.operations.follow import until_settled
+from a2a_serverless.ports import Caller, Ports
+from a2a_serverless.protocol.errors import (
+    ContentTypeNotSupportedError,
+    InternalError,
+    PushNotificationNotSupportedError,
+)
+from a2a_serverless.protocol.objects import Message, Part, Role
+from a2a_serverless.protocol.requests import SendMessageConfiguration, SendMessageRequest, SendMessageResponse
+from a2a_serverless.tasks.view import trim_history
+
+
+def send_message(ports: Ports, caller: Caller, request: SendMessageRequest) -> SendMessageResponse:
+    """Admit the message, and unless told to return immediately wait until its turn has settled.
+
+    A turn that outlasts the deployment's longest wait is returned as it stands; the task goes on.
+
+    Raises:
+        ContentTypeNotSupportedError: a part is of a media type that the agent does not take.
+        PushNotificationNotSupportedError: a webhook is asked for and this deployment delivers none.
+        A2AError: whatever `admit` refuses.
+    """
+    configuration = request.configuration or SendMessageConfiguration()
+    _check(ports, request, configuration)
+    reply = _instant_answer(ports, request.message)
+    if reply is not None:
+        return SendMessageResponse(message=reply)
+    deadline = ports.clock.now() + ports.policy.blocking_wait
+    admitted = admit(ports, caller, request)
+    task = admitted.task
+    if task is None or not configuration.return_immediately:
+        until = ports.clock.now() if configuration.return_immediately else deadline
+        task = until_settled(ports, admitted.turn, task, until)
+    return SendMessageResponse(
+        task=Shown(ports, caller).task(trim_history(task, configuration.history_length))
+    )
+
+
+def _check(ports: Ports, request: SendMessageRequest, configuration: SendMessageConfiguration) -> None:
+    wants_push = configuration.task_push_notification_config is not None
+    if wants_push and "push_notifications" not in ports.policy.capabilities:
+        raise PushNotificationNotSupportedError
+    for index, part in enumerate(request.message.parts):
+        media_type = declared_type(part)
+        if media_type is not None and not accepts(ports.policy.input_modes, media_type):
+            raise ContentTypeNotSupportedError(
+                f"The agent takes {', '.join(ports.policy.input_modes)}.",
+                metadata={"field": f"message.parts[{index}].mediaType", "mediaType": media_type[:128]},
+            )
+
+
+def declared_type(part: Part) -> str | None:
+    """The part's media type, said or implied by its kind; None for an address that does not say."""
+    found = content_of(part)
+    return media_type_of(part, found[0]) if found else part.media_type
+
+
+def accepts(modes: tuple[str, ...], media_type: str) -> bool:
+    """Whether a media type is among the modes; parameters and case do not count, `type/*` and `*/*` match."""
+    if not modes:
+        return True
+    plain = media_type.partition(";")[0].strip().lower()
+    return any(mode in ("*/*", plain, f"{plain.partition('/')[0]}/*") for mode in map(str.lower, modes))
+
+
+def _instant_answer(ports: Ports, message: Message) -> Message | None:
+    """The agent's instant reply to a message that belongs to no task yet, made complete (checklist 5.14, 63)."""
+    if ports.answer is None or message.task_id is not None:
+        return None
+    try:
+        reply = ports.answer(message)
+    except Exception as error:  # the deployer's code may raise anything
+        raise InternalError(metadata={"errorId": ports.incidents.report(error)}) from error
+    if reply is None:
+        return None
+    context_id = reply.context_id or message.context_id or ports.identifiers.new()
+    return reply.model_copy(update={"role": Role.AGENT, "context_id": context_id})

@@ -1,0 +1,185 @@
+"""The log of a task: what can happen to it, and how each happening is written down.
+
+A log is an append-only sequence of events at the dense positions 1, 2, 3 … It is the truth about its task;
+everything else is a cache of it. Entries carry a schema version, and a log written by any earlier version
+must still be read. Knows no storage and makes up no times or identifiers.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from pydantic import Field
+
+from a2a_serverless.protocol.objects import TaskState
+from a2a_serverless.protocol.protojson import ProtoModel
+from a2a_serverless.protocol.scalars import Timestamp
+from a2a_serverless.tasks.content import LoggedArtifact, LoggedMessage, LoggedStatus
+
+SCHEMA_VERSION = 1
+"""The version written with every entry; raised when an older reader would misunderstand a newer entry."""
+
+
+class Entry(ProtoModel):
+    """What happened. Each child is one kind of happening; `kind` names it in storage."""
+
+    kind: ClassVar[str]
+
+
+class MessageReceived(Entry):
+    """A message was admitted; its position names the turn it starts.
+
+    `state` is the key of what the agent saved in this context before, so that the turn need not look it up:
+    nobody but the holder of the context writes it, and the holder is the turn that this message starts.
+    """
+
+    kind = "message"
+
+    message: LoggedMessage
+    context_id: str
+    received_at: Timestamp
+    claims: dict[str, str] = Field(default_factory=dict)
+    accepted_output_modes: tuple[str, ...] = ()
+    state: str | None = None
+
+
+class TurnStarted(Entry):
+    """Segment `segment` (1, 2, …) of a turn began; at most one invocation ever runs the agent for it."""
+
+    kind = "start"
+
+    turn: int
+    segment: int
+    status: LoggedStatus
+
+
+class TurnCheckpointed(Entry):
+    """Segment `segment` of a turn ended with the agent's state saved under `state`; another segment goes on."""
+
+    kind = "checkpoint"
+
+    turn: int
+    segment: int
+    state: str | None = None
+
+
+class StatusChanged(Entry):
+    """The agent reported progress within its turn."""
+
+    kind = "status"
+
+    turn: int
+    status: LoggedStatus
+
+
+class ArtifactUpdated(Entry):
+    """The agent produced an artifact or a chunk of one.
+
+    `append` adds to the artifact of that id instead of replacing it. `joins` says that the first part goes
+    on with the text of the artifact's last part: text that was streamed in pieces is one part when the task
+    is shown.
+    """
+
+    kind = "artifact"
+
+    turn: int
+    artifact: LoggedArtifact
+    append: bool = False
+    last_chunk: bool = False
+    joins: bool = False
+
+
+class TurnSettled(Entry):
+    """A turn ended with a terminal or interrupted status; `state` is the key of what the agent saved, if it did."""
+
+    kind = "settled"
+
+    turn: int
+    status: LoggedStatus
+    state: str | None = None
+
+
+class Voided(Entry):
+    """A position given up: the message that was to stand here was refused, and can never arrive now."""
+
+    kind = "void"
+
+
+ENTRIES: Mapping[str, type[Entry]] = {
+    entry.kind: entry
+    for entry in (
+        MessageReceived,
+        TurnStarted,
+        TurnCheckpointed,
+        StatusChanged,
+        ArtifactUpdated,
+        TurnSettled,
+        Voided,
+    )
+}
+"""Every kind of happening by its stored name."""
+
+PUSHABLE_STATES = frozenset(TaskState) - {TaskState.SUBMITTED}
+
+
+class UnreadableEntryError(Exception):
+    """A stored entry is of a kind or schema version that this code does not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedEvent:
+    """One happening at one position, written by one writer.
+
+    `writer` is unique to the process that wrote it: a writer refused by its own event knows that its first
+    attempt arrived. `expires` (seconds since 1970) is the moment the whole task expires, fixed when the
+    task was created.
+    """
+
+    position: int
+    writer: str
+    expires: int
+    entry: Entry
+
+    @property
+    def pushable(self) -> bool:
+        """Whether webhooks may want it: changes of state and whole artifacts, never chunks of text."""
+        match self.entry:
+            case TurnStarted() | TurnSettled():
+                return True
+            case StatusChanged(status=status):
+                return status.message is not None
+            case ArtifactUpdated(last_chunk=last, append=append):
+                return last and not append
+        return False
+
+
+def entry_body(entry: Entry) -> str:
+    """The entry as JSON, without its kind."""
+    return entry.to_json()
+
+
+def read_entry(kind: str, version: int, body: str | bytes) -> Entry:
+    """Read an entry back; raises `UnreadableEntryError` for one of a kind or version from the future."""
+    if version > SCHEMA_VERSION or kind not in ENTRIES:
+        raise UnreadableEntryError(f"entry {kind!r} of schema version {version}")
+    return ENTRIES[kind].model_validate(json.loads(body))
+
+
+def same_message(entry: Entry, message_id: str) -> bool:
+    """Whether the entry is the arrival of the message with this id."""
+    return isinstance(entry, MessageReceived) and entry.message.message_id == message_id
+
+
+@dataclass(frozen=True, slots=True)
+class TaskKey:
+    """Whose task it is and which: tenant and owner are part of the key, so nobody can even ask for another's."""
+
+    tenant: str
+    owner: str
+    task_id: str
+
+    @classmethod
+    def read(cls, fields: Mapping[str, Any]) -> Self:
+        """Read a key from the members `tenant`, `owner` and `task` of an execution's input."""
+        return cls(tenant=str(fields["tenant"]), owner=str(fields["owner"]), task_id=str(fields["task"]))

@@ -1,0 +1,44 @@
+"""What a caller sees of a task: history cut to size, artifacts left out, and the event a stream or webhook shows.
+
+Never touches what is stored: every function returns a new value (specification 3.2.4 and 3.1.4).
+"""
+
+from a2a_serverless.tasks.content import LoggedArtifact, LoggedMessage, LoggedStatus
+from a2a_serverless.tasks.fold import LoggedTask
+from a2a_serverless.tasks.log import ArtifactUpdated, Entry, StatusChanged, TurnSettled, TurnStarted
+
+
+def trim_history(task: LoggedTask, length: int | None) -> LoggedTask:
+    """Keep at most the `length` most recent messages; None keeps them all, 0 none (specification 3.2.4)."""
+    if length is None or len(task.history) <= length:
+        return task
+    return task.model_copy(update={"history": task.history[len(task.history) - length :]})
+
+
+def without_artifacts(task: LoggedTask) -> LoggedTask:
+    """The task without its artifacts (specification 3.1.4, `includeArtifacts`)."""
+    return task.model_copy(update={"artifacts": ()})
+
+
+def shown_status(entry: Entry) -> LoggedStatus | None:
+    """The status a stream shows for this entry, if it shows one."""
+    match entry:
+        case TurnStarted(status=status) | StatusChanged(status=status) | TurnSettled(status=status):
+            return status
+    return None
+
+
+def shown_artifact(entry: Entry) -> LoggedArtifact | None:
+    """The artifact or chunk a stream shows for this entry, if it shows one."""
+    return entry.artifact if isinstance(entry, ArtifactUpdated) else None
+
+
+def visible(entry: Entry) -> bool:
+    """Whether a stream shows the entry at all; bookkeeping and voids are not shown."""
+    return shown_status(entry) is not None or shown_artifact(entry) is not None
+
+
+def messages_of(task: LoggedTask) -> tuple[LoggedMessage, ...]:
+    """Every message a view of the task contains, in order: the history, then the one of the status."""
+    asked = task.status.message if task.status else None
+    return (*task.history, asked) if asked else task.history
