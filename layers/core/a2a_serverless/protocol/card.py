@@ -3,6 +3,7 @@
 Types only. Which claims are true of a deployment, and how a card is signed and served, is decided elsewhere.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -50,7 +51,7 @@ class AuthorizationCodeOAuthFlow(ProtoModel):
     scopes: dict[Text, Text]
     pkce_required: Boolean = False
 
-    empty_when_absent = {"scopes": {}}
+    empty_when_absent: ClassVar[Mapping[str, object]] = {"scopes": {}}
 
 
 class ClientCredentialsOAuthFlow(ProtoModel):
@@ -60,7 +61,7 @@ class ClientCredentialsOAuthFlow(ProtoModel):
     refresh_url: OptionalText = None
     scopes: dict[Text, Text]
 
-    empty_when_absent = {"scopes": {}}
+    empty_when_absent: ClassVar[Mapping[str, object]] = {"scopes": {}}
 
 
 class ImplicitOAuthFlow(ProtoModel):
@@ -87,7 +88,7 @@ class DeviceCodeOAuthFlow(ProtoModel):
     refresh_url: OptionalText = None
     scopes: dict[Text, Text]
 
-    empty_when_absent = {"scopes": {}}
+    empty_when_absent: ClassVar[Mapping[str, object]] = {"scopes": {}}
 
 
 class OAuthFlows(OneOf):
@@ -193,7 +194,7 @@ class AgentSkill(ProtoModel):
     output_modes: Texts = ()
     security_requirements: tuple[SecurityRequirement, ...] = ()
 
-    empty_when_absent = {"description": "", "tags": ()}
+    empty_when_absent: ClassVar[Mapping[str, object]] = {"description": "", "tags": ()}
 
 
 class AgentCardSignature(ProtoModel):
@@ -222,7 +223,7 @@ class AgentCard(ProtoModel):
     signatures: tuple[AgentCardSignature, ...] = ()
     icon_url: Text | None = None
 
-    empty_when_absent = {
+    empty_when_absent: ClassVar[Mapping[str, object]] = {
         "description": "",
         "default_input_modes": (),
         "default_output_modes": (),

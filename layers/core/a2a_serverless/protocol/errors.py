@@ -1,8 +1,8 @@
 """The errors of the protocol, one class for each row of the specification's table (5.4, 9.5, 10.6, 11.6).
 
-Raise them anywhere; each binding translates them in exactly one place, from the attributes of the class. A message
-and the details are public: never put an exception's text, a path or a secret into them. Knows neither HTTP nor
-JSON-RPC envelopes.
+Raise them anywhere; each binding translates them in exactly one place, from the attributes of the class.
+Message and details are public: never put an exception's text, a path or a secret into them. Knows no envelope
+of either binding.
 
     A2AError
     ├── TaskNotFoundError                     -32001
@@ -51,8 +51,9 @@ class FieldViolation:
 class A2AError(Exception):
     """An answer of the protocol that is not a result.
 
-    `code` is the JSON-RPC code, `http_status` the HTTP+JSON status, `status` the google.rpc name of that status and
-    `reason` the ErrorInfo reason. `message` is the text a caller reads; the class has a fixed one.
+    `code` is the JSON-RPC code, `http_status` the HTTP+JSON status, `status` the google.rpc name of that
+    status and `reason` the ErrorInfo reason. `message` is the text a caller reads; by default the fixed
+    `text`.
     """
 
     code: ClassVar[int]
@@ -74,7 +75,7 @@ class A2AError(Exception):
         super().__init__(self.message)
 
     def details(self) -> list[dict[str, Any]]:
-        """What a program reads: google.rpc ErrorInfo, then BadRequest when fields are to blame (9.5, 11.6)."""
+        """What a program reads: ErrorInfo, then BadRequest when fields are to blame (9.5, 11.6)."""
         info: dict[str, Any] = {"@type": ERROR_INFO, "reason": self.reason, "domain": DOMAIN}
         if self.metadata:
             info["metadata"] = self.metadata
@@ -85,7 +86,7 @@ class A2AError(Exception):
 
 
 class TaskNotFoundError(A2AError):
-    """The task or push configuration does not exist, or not for this caller; the two are deliberately alike."""
+    """The task or webhook does not exist, or not for this caller; the two are deliberately alike."""
 
     code = -32001
     http_status = HTTPStatus.NOT_FOUND
@@ -240,7 +241,7 @@ class UnauthenticatedError(A2AError):
 
 
 class PermissionDeniedError(A2AError):
-    """The caller is known but may not do this. Never says whether a task exists: that is TaskNotFoundError."""
+    """The caller is known but may not do this. Whether a task exists is TaskNotFoundError's to hide."""
 
     code = -31403
     http_status = HTTPStatus.FORBIDDEN

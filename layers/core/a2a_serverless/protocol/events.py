@@ -1,4 +1,4 @@
-"""What a task tells those who follow it: status and artifact updates, and the frame that carries them (4.2, 3.1.2).
+"""What a task tells those who follow it: updates, and the frame that carries them (specification 4.2, 3.1.2).
 
 The same frame goes into streams, webhooks and the log. Knows nothing of delivery or order.
 """
@@ -24,8 +24,8 @@ class TaskStatusUpdateEvent(ProtoModel):
 class TaskArtifactUpdateEvent(ProtoModel):
     """The task has an artifact, or more of one.
 
-    `append` adds the parts to the artifact of that id; otherwise the artifact is created or replaced. `last_chunk`
-    says that no more of it follows.
+    `append` adds the parts to the artifact of that id; otherwise the artifact is created or replaced.
+    `last_chunk` says that no more of it follows.
     """
 
     task_id: RequiredText

@@ -1,7 +1,7 @@
 """How much a caller may send: the limits on requests, each refused under the name of its field.
 
-The specification asks for limits and gives no numbers (13.4); these are ours. They bind requests only: what an agent
-produces is not limited here. Knows no operation.
+The specification asks for limits and gives no numbers (13.4); these are ours. They bind requests only: what
+an agent produces is not limited here. Knows no operation.
 """
 
 import json
@@ -24,7 +24,7 @@ ID = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 TENANT = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 RESERVED_TENANTS = frozenset({"tasks", "artifacts", "extendedAgentCard", "health", ".well-known", ".", ".."})
-"""First segments of our own routes, which a tenant's prefix must not be mistaken for, and the steps of a path."""
+"""First segments of our own routes, which a tenant's prefix could be mistaken for, and path steps."""
 
 T = TypeVar("T")
 Problems = Iterator[tuple[tuple[int | str, ...], PydanticCustomError]]

@@ -1,6 +1,6 @@
-"""The eleven operations, as the specification's table (5.3, 9.4, 11.3; verbs from the proto where the two differ).
+"""The eleven operations, as in the table of the specification (5.3, 9.4, 11.3).
 
-The one place where a method's name, its route and its types meet; both bindings dispatch from it. Knows no handler.
+The one place where a method, its route and its types meet; both bindings dispatch from it. Knows no handler.
 """
 
 from collections.abc import Mapping
@@ -38,8 +38,9 @@ CONFIG = "/tasks/{taskId}/pushNotificationConfigs/{id}"
 class Operation:
     """One row: `path` is relative to the interface's URL and may be prefixed by `/{tenant}`.
 
-    Names in braces are JSON names of the request's fields. `capability` is the member of AgentCapabilities without
-    which the operation is refused. `response` is None where the proto answers Empty; for a stream it is each frame.
+    Names in braces are JSON names of the request's fields. `capability` is the member of AgentCapabilities
+    without which the operation is refused. `response` is each frame of a stream, None where the proto has
+    Empty.
     """
 
     method: str

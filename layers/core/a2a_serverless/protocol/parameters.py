@@ -20,8 +20,8 @@ VERSION_PATTERN = re.compile(r"([0-9]{1,4}\.[0-9]{1,4})(\.[0-9]{1,9})?")
 def negotiate(version: str | None) -> str:
     """The version to serve, as Major.Minor, for the one that was asked for.
 
-    Absent or empty means 0.3, and a patch number is ignored (3.6). Raises VersionNotSupportedError, whose metadata
-    lists the versions served.
+    Absent or empty means 0.3, and a patch number is ignored (3.6). Raises VersionNotSupportedError, whose
+    metadata lists the versions served.
     """
     asked = (version or "").strip() or VERSION_WHEN_ABSENT
     parsed = VERSION_PATTERN.fullmatch(asked)

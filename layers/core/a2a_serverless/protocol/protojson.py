@@ -1,12 +1,13 @@
-"""ProtoJSON for pydantic models: how a protobuf message is read from JSON and printed as JSON (specification 1.4, 5.5).
+"""ProtoJSON for pydantic models: how a message is read from and printed as JSON (specification 1.4, 5.5).
 
-Two rules carry everything. A field without a default is always printed; any other is printed when it differs from its
-default, which is protobuf's "unset". And a JSON null is an absent field, except where null is itself a value. Knows no
-A2A object, only the scalars they are made of, which live in `scalars`.
+Two rules carry everything. A field without a default is always printed; any other is printed when it differs
+from its default, which is protobuf's "unset". And a JSON null is an absent field, except where null is itself
+a value. Knows no A2A object, only the scalars they are made of, which live in `scalars`.
 """
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, ClassVar, NoReturn, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
@@ -31,6 +32,7 @@ DESCRIPTIONS: Mapping[str, str] = {
 }
 
 
+@cache
 def json_name(name: str) -> str:
     """The lowerCamelCase spelling of a field."""
     first, *rest = name.split("_")
@@ -40,8 +42,9 @@ def json_name(name: str) -> str:
 class ProtoModel(BaseModel):
     """An immutable protobuf message.
 
-    Reading takes lowerCamelCase and snake_case names and ignores unknown fields. Constructing one in Python checks
-    the same rules but raises pydantic's ValidationError: data of a caller goes through `from_json` or `from_dict`.
+    Reading takes lowerCamelCase and snake_case names and ignores unknown fields. Constructing one in Python
+    checks the same rules but raises pydantic's ValidationError: what a caller sent goes through `from_json`
+    or `from_dict`.
     """
 
     model_config = ConfigDict(
@@ -92,10 +95,10 @@ class ProtoModel(BaseModel):
         if not isinstance(value, dict):
             return value
         present: dict[str, object] = {}
-        for name, member in value.items():
+        for name, member in value.items():  # names are strings: JSON has no others
             if member is None and name not in cls.null_is_a_value:
                 continue
-            spelled = json_name(name) if name in cls.model_fields else name
+            spelled = json_name(name) if "_" in name and name in cls.__pydantic_fields__ else name
             if spelled in present:
                 raise refused(f"must have {spelled} once, in one spelling")
             present[spelled] = member
@@ -127,7 +130,8 @@ class OneOf(ProtoModel):
 def parse_json(text: bytes | str) -> Any:  # noqa: ANN401  JSON is any of six types
     """Parse JSON text, strictly: UTF-8, no duplicate names, no NaN or Infinity, no number beyond a double.
 
-    A repeated name is refused because two readers of one body could see two different requests. Raises JSONParseError.
+    A repeated name is refused because two readers of one body could see two different requests. Raises
+    JSONParseError.
     """
     try:
         decoded = text.decode() if isinstance(text, bytes) else text

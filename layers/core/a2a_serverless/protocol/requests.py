@@ -1,9 +1,10 @@
-"""What a client asks for, and the two answers that are not an object of their own (specification 3.1, 9.4, 11.3).
+"""What a client asks for, and the answers that are not an object of their own (specification 3.1, 9.4, 11.3).
 
-A request that exists respects the limits of `limits`. Defaults that are a server's choice, such as the page size, are
-applied by the operations, not here.
+A request that exists respects the limits of `limits`. Defaults that are a server's choice, such as the page
+size, are applied by the operations, not here.
 """
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from pydantic import Field
@@ -43,7 +44,7 @@ class TaskPushNotificationConfig(ProtoModel):
 
 
 class SendMessageConfiguration(ProtoModel):
-    """How the client wants its answer. Without `return_immediately` it waits until the task needs nothing more."""
+    """How the client wants its answer; by default when the task has ended or waits for the client."""
 
     accepted_output_modes: tuple[Text, ...] = ()
     task_push_notification_config: TaskPushNotificationConfig | None = None
@@ -93,7 +94,12 @@ class ListTasksRequest(ProtoModel):
 class ListTasksResponse(ProtoModel):
     """One page of tasks. `next_page_token` is empty on the last page, `total_size` counts all pages."""
 
-    empty_when_absent = {"tasks": (), "next_page_token": "", "page_size": 0, "total_size": 0}
+    empty_when_absent: ClassVar[Mapping[str, object]] = {
+        "tasks": (),
+        "next_page_token": "",
+        "page_size": 0,
+        "total_size": 0,
+    }
 
     tasks: tuple[Task, ...]
     next_page_token: Text

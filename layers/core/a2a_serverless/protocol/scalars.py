@@ -1,7 +1,8 @@
 """The scalar types of ProtoJSON: what each accepts from JSON and how each is printed.
 
-Strict where a lenient reading would change a value (a number for a string, bad base64, epoch seconds for a timestamp),
-generous only where ProtoJSON is (enums by name or number, integers as decimal strings). Knows no message type.
+Strict where a lenient reading would change a value (a number for a string, bad base64, epoch seconds for a
+timestamp), generous only where ProtoJSON is (enums by name or number, integers as decimal strings). Knows no
+message type.
 """
 
 import binascii
@@ -22,7 +23,6 @@ MAX_DEPTH = 100
 EXACT_INTEGER = 2**53
 """Up to here every integer is a double, so it can be kept as an int and printed without an exponent."""
 
-INT32 = range(-(2**31), 2**31)
 DECIMAL = re.compile(r"-?[0-9]{1,10}")
 RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)", re.ASCII)
 URL_SAFE = str.maketrans("-_", "+/")
@@ -34,16 +34,12 @@ def refused(description: str) -> PydanticCustomError:
 
 
 def _int32(value: object) -> int:
-    number = None
-    if isinstance(value, str) and DECIMAL.fullmatch(value):
-        number = int(value)
-    elif isinstance(value, float) and value.is_integer():
-        number = int(value)
-    elif isinstance(value, int) and not isinstance(value, bool):
-        number = value
-    if number is None or number not in INT32:
+    number = int(value) if isinstance(value, str) and DECIMAL.fullmatch(value) else value
+    if isinstance(number, bool) or not isinstance(number, int | float):
         raise refused("must be a 32-bit integer")
-    return number
+    if not -(2**31) <= number < 2**31 or number != int(number):
+        raise refused("must be a 32-bit integer")
+    return int(number)
 
 
 def _bytes(value: object) -> bytes:
