@@ -1,0 +1,49 @@
+"""Every port faked, and the whole set of them built in one call."""
+
+from typing import Any
+
+from a2a_serverless.ports import Ports
+from tests.fakes.stores import FakeAdmissions, FakeContexts, FakeDue, FakeTasks
+from tests.fakes.table import FakeTable
+from tests.fakes.world import (
+    FakeClock,
+    FakeContents,
+    FakeExecutions,
+    FakeIdentifiers,
+    FakeIncidents,
+    FakeMetrics,
+)
+
+__all__ = [
+    "FakeAdmissions",
+    "FakeClock",
+    "FakeContents",
+    "FakeContexts",
+    "FakeDue",
+    "FakeExecutions",
+    "FakeIdentifiers",
+    "FakeIncidents",
+    "FakeMetrics",
+    "FakeTable",
+    "FakeTasks",
+    "fake_ports",
+]
+
+
+def fake_ports(**overrides: Any) -> Ports:
+    """Ports on one table and one clock, each replaceable by name; `table=` shares a table of the test's."""
+    clock = overrides.pop("clock", None) or FakeClock()
+    table = overrides.pop("table", None) or FakeTable(clock)
+    fakes: dict[str, Any] = {
+        "tasks": FakeTasks(table),
+        "admissions": FakeAdmissions(table),
+        "contexts": FakeContexts(table),
+        "executions": FakeExecutions(),
+        "contents": FakeContents(),
+        "due": FakeDue(table),
+        "incidents": FakeIncidents(),
+        "metrics": FakeMetrics(),
+        "clock": clock,
+        "identifiers": FakeIdentifiers(),
+    }
+    return Ports(**{**fakes, **overrides})

@@ -1,0 +1,119 @@
+"""Fakes of the world around the stores: executions, contents, incidents, metrics, time and identifiers."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from threading import RLock
+
+from a2a_serverless.ports import ExecutionStatus, TurnKey
+
+
+@dataclass
+class FakeExecutions:
+    """Step Functions, as far as turns go: records what was asked of it; `status` may be set by a test."""
+
+    started: list[TurnKey] = field(default_factory=list)
+    stopped: list[tuple[TurnKey, str]] = field(default_factory=list)
+    status: dict[TurnKey, ExecutionStatus] = field(default_factory=dict)
+    on_start: Callable[[TurnKey], None] | None = None
+    lock: RLock = field(default_factory=RLock)
+
+    def start(self, turn: TurnKey) -> None:
+        """Start the turn's execution, once; then tell `on_start`, if somebody listens."""
+        with self.lock:
+            if turn in self.status:
+                return
+            self.status[turn] = "running"
+            self.started.append(turn)
+        if self.on_start is not None:
+            self.on_start(turn)
+
+    def stop(self, turn: TurnKey, reason: str) -> None:
+        """Stop the turn's execution if it runs."""
+        with self.lock:
+            if self.status.get(turn) == "running":
+                self.status[turn] = "ended"
+                self.stopped.append((turn, reason))
+
+    def describe(self, turn: TurnKey) -> ExecutionStatus | None:
+        """Whether it runs or has ended; None when it was never started."""
+        return self.status.get(turn)
+
+
+@dataclass
+class FakeContents:
+    """Content by key, with its media type."""
+
+    stored: dict[str, tuple[bytes, str]] = field(default_factory=dict)
+
+    def put(self, key: str, content: bytes, media_type: str) -> None:
+        """Store the bytes under the key."""
+        self.stored[key] = bytes(content), media_type
+
+    def get(self, key: str) -> bytes:
+        """The bytes under the key; raises KeyError when there are none."""
+        return self.stored[key][0]
+
+
+@dataclass
+class FakeIncidents:
+    """Every failure reported, with its facts; the ids count from `incident-1`."""
+
+    reported: list[tuple[BaseException, dict[str, str]]] = field(default_factory=list)
+
+    def report(self, error: BaseException, **facts: str) -> str:
+        """Remember the error; returns its id."""
+        self.reported.append((error, facts))
+        return f"incident-{len(self.reported)}"
+
+
+@dataclass
+class FakeMetrics:
+    """Counters by name, and by name with dimensions."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    detailed: Counter[tuple[str, tuple[tuple[str, str], ...]]] = field(default_factory=Counter)
+
+    def count(self, name: str, value: int = 1, **dimensions: str) -> None:
+        """Add to a counter."""
+        self.counts[name] += value
+        self.detailed[name, tuple(sorted(dimensions.items()))] += value
+
+
+@dataclass
+class FakeClock:
+    """Time that passes only when somebody sleeps, or sets it; what was planned happens meanwhile."""
+
+    moment: datetime = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
+    planned: list[tuple[datetime, Callable[[], None]]] = field(default_factory=list)
+
+    def now(self) -> datetime:
+        """The present moment."""
+        return self.moment
+
+    def sleep(self, seconds: float) -> None:
+        """Let that much time pass."""
+        until = self.moment + timedelta(seconds=seconds)
+        while ripe := [plan for plan in self.planned if plan[0] <= until]:
+            plan = min(ripe, key=lambda each: each[0])
+            self.planned.remove(plan)
+            self.moment = max(self.moment, plan[0])
+            plan[1]()
+        self.moment = max(self.moment, until)
+
+    def after(self, seconds: float, callback: Callable[[], None]) -> None:
+        """Plan a callback for when that much time has passed; after 0 seconds means at the next sleep."""
+        self.planned.append((self.moment + timedelta(seconds=seconds), callback))
+
+
+@dataclass
+class FakeIdentifiers:
+    """Identifiers that count: `00000000-0000-4000-8000-000000000001` and so on."""
+
+    counter: count[int] = field(default_factory=lambda: count(1))
+
+    def new(self) -> str:
+        """The next one."""
+        return f"00000000-0000-4000-8000-{next(self.counter):012x}"
