@@ -112,7 +112,7 @@ class FakeClock:
 class FakeIdentifiers:
     """Identifiers that count: `00000000-0000-4000-8000-000000000001` and so on."""
 
-    counter: count[int] = field(default_factory=lambda: count(1))
+    counter: "count[int]" = field(default_factory=lambda: count(1))
 
     def new(self) -> str:
         """The next one."""
