@@ -77,7 +77,7 @@ class InputRequired:
 
 @dataclass(frozen=True)
 class AuthRequired:
-    """The caller must authorise something out of band; the text says what (specification 7.6.1). The turn ends."""
+    """The caller must authorise something elsewhere; the text says what (specification 7.6.1)."""
 
     text: str
     parts: Sequence[Part] = ()
@@ -150,7 +150,7 @@ class Turn:
     segment: int = 1
 
     def remaining_seconds(self) -> float:
-        """Seconds until this invocation is cut off; a turn that needs longer calls `checkpoint` on the way."""
+        """Seconds until this invocation is cut off; a longer turn calls `checkpoint` on the way."""
         return self.host.remaining_seconds()
 
     async def checkpoint(self, resume_after: float = 0.0) -> None:

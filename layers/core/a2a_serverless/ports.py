@@ -62,7 +62,7 @@ class Caller:
 
 
 class PositionTakenError(Exception):
-    """Somebody else's event stands at the position; whoever wanted it reads the log again and decides again."""
+    """Somebody else's event stands at the position; who wanted it reads the log and decides again."""
 
     def __init__(self, standing: LoggedEvent) -> None:
         super().__init__(f"position {standing.position} is taken")
@@ -88,7 +88,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class TaskQuery:
-    """Which of an owner's tasks a listing wants; `after` is the last (status time, task id) of the page before."""
+    """Which of an owner's tasks a listing wants; `after` is where the page before ended."""
 
     tenant: str
     owner: str
@@ -101,7 +101,7 @@ class TaskQuery:
 
 @dataclass(frozen=True, slots=True)
 class TaskPage:
-    """The ids found, newest status first, ties by descending id; `total` counts all matches, up to a thousand."""
+    """The ids found, newest status first, then by descending id; `total` stops at a thousand."""
 
     found: Sequence[tuple[datetime, str]]
     total: int
@@ -125,19 +125,19 @@ class TaskStore(Protocol):
         """
 
     def load_many(self, keys: Sequence[TaskKey]) -> Sequence[LoggedTask]:
-        """The tasks of these keys, in the same order, in a number of requests that does not grow with each."""
+        """The tasks of these keys, in the same order, in a few requests for all of them."""
 
     def events_after(self, key: TaskKey, position: int, limit: int) -> Sequence[LoggedEvent]:
         """Up to `limit` events right after `position`, without holes; may lag behind the log for a moment."""
 
     def write_head(self, key: TaskKey, head: Head, *, repair: bool = False) -> None:
-        """Store the head unless one of a later position stands (with `repair`: or of the same); silent if so."""
+        """Store the head unless one as far on stands (with `repair`: one further on); silent then."""
 
     def mark_due(self, key: TaskKey, due_at: datetime) -> None:
         """Make sure that somebody looks at the task at `due_at`; silent when the task has no head."""
 
     def write_snapshot(self, key: TaskKey, task: LoggedTask) -> None:
-        """Keep the fold of the log up to the task's position, so that readers need not fold from the beginning."""
+        """Keep the fold of the log up to the task's position, for readers to begin from."""
 
     def find(self, query: TaskQuery) -> TaskPage:
         """The tasks that match; reads indexes, which may lag. No decision may rest on it."""
@@ -154,7 +154,7 @@ class AdmissionStatus(StrEnum):
 
 
 class Admission(ProtoModel):
-    """The record that a message was admitted: where it goes, and everything needed to finish putting it there.
+    """The record that a message was admitted: where it goes, and all it takes to put it there.
 
     `record_id` is the message id, or a random one when the deployment or the caller gets no deduplication.
     """
@@ -233,7 +233,7 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class ContextRow:
-    """What a context remembers: its last holder, the key of the agent's saved state, the tasks that wait in it."""
+    """What a context remembers: its last holder, the agent's saved state, the tasks that wait in it."""
 
     holder: Holder | None = None
     state: str | None = None
@@ -307,7 +307,7 @@ class Due:
 
 
 class DueIndex(Protocol):
-    """What must not be forgotten, by when; an index that may lag, so whoever reads it looks at the truth next."""
+    """What must not be forgotten, by when; an index that may lag behind the truth."""
 
     def due(self, moment: datetime, limit: int) -> Sequence[Due]:
         """Up to `limit` entries due at or before the moment, oldest first."""

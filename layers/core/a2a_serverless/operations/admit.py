@@ -45,7 +45,7 @@ ALREADY_WORKING = "Task is already working."
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """Where a message went: its turn, and the task as known when it was admitted (None when it was before)."""
+    """Where a message went: its turn, and the task as known then (None for an earlier admission)."""
 
     turn: TurnKey
     task: LoggedTask | None
@@ -146,7 +146,7 @@ def _open(ports: Ports, caller: Caller, request: SendMessageRequest, task: Logge
 
 
 def _sole_waiting(ports: Ports, caller: Caller, context_id: str | None) -> str | None:
-    """The one waiting task of the context, each candidate verified by its log; None when there is not just one."""
+    """The one waiting task of the context, each candidate verified by its log, if it is the only one."""
     if context_id is None:
         return None
     row = ports.contexts.read(caller.context(context_id))

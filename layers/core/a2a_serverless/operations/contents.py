@@ -1,4 +1,4 @@
-"""Putting big content away before it is logged, and bringing it back or naming its address when a task is shown.
+"""Putting big content away before it is logged, and bringing it back when a task is shown.
 
 Content above the log's limit lies in `Contents`, under a key that ends in the writer's id: two writers
 racing for one position never share an object. Shown, a part is inline up to the inline limit and a `url`
@@ -31,7 +31,7 @@ BINARY = "application/octet-stream"
 
 
 def content_of(part: Part) -> tuple[ContentKind, bytes] | None:
-    """The content a part holds inline, as bytes; None for a part that only names an address or stored content."""
+    """The content a part holds inline, as bytes; None for an address or stored content."""
     if part.text is not None:
         return ContentKind.TEXT, part.text.encode()
     if part.raw is not None:

@@ -1,4 +1,4 @@
-"""GetTask and ListTasks (specification 3.1.3 and 3.1.4): what a caller may see of its own tasks, and nothing else."""
+"""GetTask and ListTasks (specification 3.1.3, 3.1.4): what a caller may see of its own tasks."""
 
 import base64
 import binascii
@@ -72,7 +72,7 @@ def _listed(
 
 
 def page_token(status_at: datetime, task_id: str) -> str:
-    """The cursor after the task with this status time: opaque to callers, and valid however the list changes."""
+    """The cursor after the task with this status time, valid however the list changes."""
     plain = f"{round(status_at.timestamp() * 1000)}#{task_id}"
     return base64.urlsafe_b64encode(plain.encode()).rstrip(b"=").decode("ascii")
 

@@ -1,4 +1,4 @@
-"""SendMessage (specification 3.1.1): a message becomes a task, or the next turn of one, or gets an instant reply."""
+"""SendMessage (specification 3.1.1): a message starts a task or its next turn, or gets a reply."""
 
 from a2a_serverless.operations.admit import admit
 from a2a_serverless.operations.contents import Shown, content_of, media_type_of
@@ -68,7 +68,7 @@ def accepts(modes: tuple[str, ...], media_type: str) -> bool:
 
 
 def _instant_answer(ports: Ports, message: Message) -> Message | None:
-    """The agent's instant reply to a message that belongs to no task yet, made complete (checklist 5.14, 63)."""
+    """The agent's instant reply to a message that belongs to no task; it always has a context."""
     if ports.answer is None or message.task_id is not None:
         return None
     try:

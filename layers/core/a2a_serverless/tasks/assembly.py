@@ -13,7 +13,7 @@ from a2a_serverless.tasks.log import ArtifactUpdated
 
 @dataclass
 class Assembly:
-    """One artifact while it is being put together: its description, its parts, and text still open at the end."""
+    """One artifact being put together: its description, its parts, and text still open at the end."""
 
     described: LoggedArtifact
     parts: list[LoggedPart] = field(default_factory=list)
@@ -46,7 +46,10 @@ class Assembly:
         return self.described.model_copy(update={"parts": tuple(self.parts)})
 
     def _joins(self, part: LoggedPart) -> bool:
-        return part.text is not None and bool(self.parts) and self.parts[-1].text is not None
+        """Whether the part is more text of the same kind as the last one."""
+        if not self.parts or part.text is None or self.parts[-1].text is None:
+            return False
+        return self.parts[-1].model_copy(update={"text": part.text}) == part
 
     def _close(self) -> None:
         if self.tail:

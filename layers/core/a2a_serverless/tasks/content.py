@@ -1,4 +1,4 @@
-"""The parts of messages and artifacts as the log keeps them: inline, or as a pointer to content stored elsewhere.
+"""The parts of messages and artifacts as the log keeps them: inline, or pointing elsewhere.
 
 A log holds small content itself and names the rest by key, size and digest; addresses are made when a task is
 shown, never stored. Knows no storage: putting content away and bringing it back is the operations' business.

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Self
 
+from pydantic import Field
+
 from a2a_serverless.protocol.objects import TaskState
 from a2a_serverless.protocol.protojson import ProtoModel
 from a2a_serverless.tasks.assembly import Assembly
@@ -27,10 +29,12 @@ from a2a_serverless.tasks.log import (
 
 
 class TurnRecord(ProtoModel):
-    """A turn: the position of the message that started it (its name), and that message's id."""
+    """A turn: the position of the message that started it (its name), and what is known of that message."""
 
     position: int
     message_id: str
+    claims: dict[str, str] = Field(default_factory=dict)
+    accepted_output_modes: tuple[str, ...] = ()
 
 
 class LoggedTask(ProtoModel):
@@ -56,6 +60,8 @@ class LoggedTask(ProtoModel):
     state: str | None = None
     settled_turn: int | None = None
     settled_state: str | None = None
+    turn_artifacts: tuple[str, ...] = ()
+    snapshot: int = 0
 
     @property
     def exists(self) -> bool:
@@ -87,13 +93,16 @@ class LoggedTask(ProtoModel):
         """Whether that turn has ended, or can never begin because its position holds something else."""
         return self.position >= turn and self.open_turn != turn
 
-    def message_of(self, turn: int) -> str | None:
-        """The id of the message that started that turn."""
-        return next((record.message_id for record in self.turns if record.position == turn), None)
+    def record_of(self, turn: int) -> TurnRecord:
+        """The record of that turn; raises LookupError when no message stands at its position."""
+        for record in self.turns:
+            if record.position == turn:
+                return record
+        raise LookupError(f"no turn at position {turn}")
 
 
-class _Folding:
-    """A task being folded: lists instead of tuples, so that a long log takes linear time."""
+class Folding:
+    """A task being folded, event by event: lists instead of tuples, so that a long log takes linear time."""
 
     def __init__(self, task: LoggedTask) -> None:
         self.base = task
@@ -110,8 +119,10 @@ class _Folding:
         self.state = task.state
         self.settled_turn = task.settled_turn
         self.settled_state = task.settled_state
+        self.turn_artifacts = list(task.turn_artifacts)
 
     def apply(self, event: LoggedEvent) -> Self:
+        """Take in the event at the next position; raises ValueError for any other."""
         if event.position != self.position + 1:
             raise ValueError(f"position {event.position} does not follow {self.position}")
         self.position = event.position
@@ -144,25 +155,33 @@ class _Folding:
         if asked is not None:
             self.history.append(asked)
         self.history.append(received.message)
-        self.turns.append(TurnRecord(position=self.position, message_id=received.message.message_id))
+        self.turns.append(
+            TurnRecord(
+                position=self.position,
+                message_id=received.message.message_id,
+                claims=received.claims,
+                accepted_output_modes=received.accepted_output_modes,
+            )
+        )
         state = TaskState.WORKING if self.status else TaskState.SUBMITTED
-        self.status = LoggedStatus(state=state, timestamp=self._not_before(received.received_at))
+        self.status = LoggedStatus(state=state, timestamp=later(self.status, received.received_at))
         self.context_id = received.context_id
         self.open_turn = self.position
         self.segments = self.checkpoints = 0
         self.state = received.state
+        self.turn_artifacts = []
 
     def _update(self, update: ArtifactUpdated) -> None:
+        if update.artifact.artifact_id not in self.turn_artifacts:
+            self.turn_artifacts.append(update.artifact.artifact_id)
         known = self.artifacts.get(update.artifact.artifact_id)
         if known is not None and update.append:
             known.add(update)
         else:
             self.artifacts[update.artifact.artifact_id] = Assembly.of(update.artifact)
 
-    def _not_before(self, moment: datetime) -> datetime:
-        return later(self.status, moment)
-
     def finished(self) -> LoggedTask:
+        """The task as folded so far."""
         return self.base.model_copy(
             update={
                 "position": self.position,
@@ -178,6 +197,7 @@ class _Folding:
                 "state": self.state,
                 "settled_turn": self.settled_turn,
                 "settled_state": self.settled_state,
+                "turn_artifacts": tuple(self.turn_artifacts),
             }
         )
 
@@ -195,7 +215,7 @@ def fold(task: LoggedTask, events: Iterable[LoggedEvent]) -> LoggedTask:
     Raises:
         ValueError: the positions are not dense.
     """
-    folding = _Folding(task)
+    folding = Folding(task)
     for event in events:
         folding.apply(event)
     return folding.finished()

@@ -55,7 +55,7 @@ class TurnStarted(Entry):
 
 
 class TurnCheckpointed(Entry):
-    """Segment `segment` of a turn ended with the agent's state saved under `state`; another segment goes on."""
+    """Segment `segment` of a turn ended, its state saved under `state`; another segment goes on."""
 
     kind = "checkpoint"
 
@@ -91,7 +91,7 @@ class ArtifactUpdated(Entry):
 
 
 class TurnSettled(Entry):
-    """A turn ended with a terminal or interrupted status; `state` is the key of what the agent saved, if it did."""
+    """A turn ended in a terminal or interrupted status; `state` is the key of what the agent saved."""
 
     kind = "settled"
 
@@ -173,7 +173,7 @@ def same_message(entry: Entry, message_id: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TaskKey:
-    """Whose task it is and which: tenant and owner are part of the key, so nobody can even ask for another's."""
+    """Whose task it is and which: with tenant and owner in the key nobody can even ask for another's."""
 
     tenant: str
     owner: str

@@ -1,4 +1,4 @@
-"""What a caller sees of a task: history cut to size, artifacts left out, and the event a stream or webhook shows.
+"""What a caller sees of a task: history cut to size, artifacts left out, events worth showing.
 
 Never touches what is stored: every function returns a new value (specification 3.2.4 and 3.1.4).
 """

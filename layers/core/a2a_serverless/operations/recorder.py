@@ -1,0 +1,233 @@
+"""Recording what an agent does in its turn, in order, at the next position each.
+
+The recorder is the only writer of a running turn. Whatever else appears at the next position ends the turn
+for it: a cancellation, or a failure declared by somebody who thought it dead. Text that streams is gathered
+for a moment: the first piece goes out at once, later ones together.
+"""
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from a2a_serverless.agent import ArtifactChunk, Working
+from a2a_serverless.operations.contents import content_of, stow
+from a2a_serverless.operations.heads import head_of
+from a2a_serverless.ports import Ports, PositionTakenError, TurnKey
+from a2a_serverless.protocol.objects import Message, Part, Role, TaskState
+from a2a_serverless.tasks.content import LoggedArtifact, LoggedStatus, logged_message
+from a2a_serverless.tasks.fold import Folding, LoggedTask, later
+from a2a_serverless.tasks.log import ArtifactUpdated, Entry, LoggedEvent, StatusChanged
+
+ARTIFACT_ID = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
+
+
+class FencedError(Exception):
+    """Somebody else ended the turn; nothing that its agent does counts any more."""
+
+
+class InvalidUpdateError(Exception):
+    """The agent yielded something that no task can hold; the text is for the deployer's log."""
+
+
+@dataclass
+class _Gathered:
+    """Text of one artifact that waits to go out."""
+
+    chunk: ArtifactChunk
+    texts: list[str] = field(default_factory=list)
+    size: int = 0
+
+    def add(self, text: str) -> None:
+        self.texts.append(text)
+        self.size += len(text)
+
+    def whole(self, *, last: bool) -> ArtifactChunk:
+        return ArtifactChunk(
+            self.chunk.artifact_id,
+            "".join(self.texts),
+            media_type=self.chunk.media_type,
+            append=True,
+            last_chunk=last,
+        )
+
+
+class Recorder:
+    """Appends one turn's events; `task` is the task as of the last of them."""
+
+    def __init__(
+        self,
+        ports: Ports,
+        key: TurnKey,
+        task: LoggedTask,
+        writer: str,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._ports = ports
+        self._key = key
+        self._writer = writer
+        self._monotonic = monotonic
+        self._folding = Folding(task)
+        self._snapshot = task.snapshot
+        self._gathered: _Gathered | None = None
+        self._sent_at = monotonic()
+
+    @property
+    def task(self) -> LoggedTask:
+        """The task as recorded so far, without text that still waits."""
+        return self._folding.finished()
+
+    @property
+    def position(self) -> int:
+        """The position of the last event."""
+        return self._folding.position
+
+    @property
+    def snapshot(self) -> int:
+        """The position of the newest snapshot this recorder knows of, 0 for none."""
+        return self._snapshot
+
+    def append(self, entry: Entry) -> None:
+        """Write the entry at the next position; raises FencedError when another's event is there."""
+        event = LoggedEvent(self.position + 1, self._writer, self._folding.expires, entry)
+        try:
+            self._ports.tasks.append(self._key.task, event)
+        except PositionTakenError as taken:
+            self._ports.metrics.count("PositionConflict")
+            raise FencedError from taken
+        self._folding.apply(event)
+        if self.position - self._snapshot >= self._ports.policy.snapshot_every:
+            self.keep_snapshot()
+            self.write_head()
+
+    def write_head(self) -> None:
+        """Bring the cache of the log up to here."""
+        head = head_of(self._ports.policy, self.task, snapshot=self._snapshot)
+        self._ports.tasks.write_head(self._key.task, head)
+
+    def keep_snapshot(self) -> None:
+        """Keep the fold up to here, so that nobody ever folds a long log from its beginning."""
+        kept = self.task.model_copy(update={"snapshot": self.position})
+        self._ports.tasks.write_snapshot(self._key.task, kept)
+        self._snapshot = self.position
+
+    def look_for_others(self) -> None:
+        """Raise FencedError when somebody else has written at the next position."""
+        if self._ports.tasks.events_after(self._key.task, self.position, 1):
+            raise FencedError
+
+    def status(self, state: TaskState, text: str | None = None, parts: Sequence[Part] = ()) -> LoggedStatus:
+        """A status of this moment, with what the agent says about it."""
+        spoken = (*([Part(text=text)] if text else []), *parts)
+        moment = later(self._folding.status, self._ports.clock.now())
+        if not spoken:
+            return LoggedStatus(state=state, timestamp=moment)
+        if any(
+            len(found[1]) > self._ports.policy.inline_limit for part in spoken if (found := content_of(part))
+        ):
+            raise InvalidUpdateError("a status says at most 256 KB; results belong in an artifact")
+        message = Message(
+            message_id=self._ports.identifiers.new(),
+            role=Role.AGENT,
+            parts=spoken,
+            task_id=self._key.task.task_id,
+            context_id=self._folding.context_id,
+        )
+        kept = stow(self._ports, spoken, self._place(), self._writer)
+        return LoggedStatus(state=state, timestamp=moment, message=logged_message(message, kept))
+
+    def record(self, update: object) -> None:
+        """Take in one update of the agent.
+
+        Raises:
+            FencedError: somebody else ended the turn.
+            InvalidUpdateError: no task can hold this.
+        """
+        match update:
+            case Working(text=text, parts=parts):
+                self.flush()
+                status = self.status(TaskState.WORKING, text, parts)
+                self.append(StatusChanged(turn=self._key.turn, status=status))
+            case ArtifactChunk():
+                self._record_chunk(update)
+            case _:
+                raise InvalidUpdateError(f"an agent yields updates, not {type(update).__name__}")
+
+    def _record_chunk(self, chunk: ArtifactChunk) -> None:
+        if not ARTIFACT_ID.fullmatch(str(chunk.artifact_id)):
+            raise InvalidUpdateError("an artifact id is 1 to 128 characters of [A-Za-z0-9_.:-]")
+        gathered = self._gathered
+        if gathered is not None and not _flows_into(gathered.chunk, chunk):
+            self.flush()
+            gathered = None
+        if not chunk.text and not chunk.parts:
+            if chunk.last_chunk:
+                self.flush(last=True)
+            return
+        if not self._flows(chunk):
+            self._write_chunk(chunk)
+            return
+        self._gathered = gathered or _Gathered(chunk)
+        self._gathered.add(chunk.text or "")
+        if chunk.last_chunk or self.flush_in() <= 0:
+            self.flush(last=chunk.last_chunk)
+
+    def _flows(self, chunk: ArtifactChunk) -> bool:
+        """Whether the chunk is more text of an artifact this turn has begun."""
+        begun = chunk.artifact_id in self._folding.turn_artifacts
+        described = (chunk.name, chunk.description, chunk.metadata) != (None, None, None)
+        return begun and not described and chunk.append is not False and bool(chunk.text) and not chunk.parts
+
+    def flush_in(self) -> float:
+        """Seconds until gathered text must go out: 0 or less is now, infinity never."""
+        if self._gathered is None:
+            return float("inf")
+        if self._gathered.size >= self._ports.policy.chunk_size:
+            return 0.0
+        return self._sent_at + self._ports.policy.chunk_delay - self._monotonic()
+
+    def flush(self, *, last: bool = False) -> None:
+        """Let gathered text go out, as the artifact's last chunk when told so."""
+        gathered, self._gathered = self._gathered, None
+        if gathered is not None:
+            self._write_chunk(gathered.whole(last=last), joins=True)
+
+    def _write_chunk(self, chunk: ArtifactChunk, *, joins: bool = False) -> None:
+        text = [Part(text=chunk.text, media_type=chunk.media_type)] if chunk.text else []
+        begun = chunk.artifact_id in self._folding.turn_artifacts
+        parts = stow(self._ports, (*text, *chunk.parts), self._place(), self._writer)
+        described = {
+            "name": chunk.name,
+            "description": chunk.description,
+            "metadata": dict(chunk.metadata) if chunk.metadata else {},
+        }
+        artifact = LoggedArtifact(
+            artifact_id=chunk.artifact_id,
+            parts=parts,
+            **{name: value for name, value in described.items() if value},
+        )
+        self.append(
+            ArtifactUpdated(
+                turn=self._key.turn,
+                artifact=artifact,
+                append=begun if chunk.append is None else chunk.append,
+                last_chunk=chunk.last_chunk,
+                joins=joins,
+            )
+        )
+        self._sent_at = self._monotonic()
+
+    def _place(self) -> str:
+        task = self._key.task
+        return f"content/{task.tenant}/{task.owner}/{task.task_id}/{self.position + 1}"
+
+
+def _flows_into(before: ArtifactChunk, chunk: ArtifactChunk) -> bool:
+    """Whether a chunk goes on with gathered text, so that both may go out as one."""
+    return (
+        before.artifact_id == chunk.artifact_id
+        and before.media_type == chunk.media_type
+        and chunk.append is not False
+        and not chunk.parts
+        and (not chunk.text or (chunk.name, chunk.description, chunk.metadata) == (None, None, None))
+    )

@@ -1,0 +1,61 @@
+"""The sweeper: finishes what a crash left between two steps.
+
+It reads the index of what must not be forgotten and nothing else, then looks at the truth and does what
+whoever died would have done next. Sweeping twice, late, or beside living processes changes nothing.
+"""
+
+from a2a_serverless.operations.admit import finish
+from a2a_serverless.operations.heads import head_of
+from a2a_serverless.operations.turns import fail_turn
+from a2a_serverless.ports import AdmissionKey, AdmissionStatus, Ports, TurnKey
+from a2a_serverless.protocol.errors import A2AError
+from a2a_serverless.tasks.log import TaskKey
+
+AT_ONCE = 200
+"""Entries looked at in one sweep; what is left is swept a minute later."""
+
+
+def sweep(ports: Ports) -> int:
+    """Look at everything due; returns how many entries there were.
+
+    An entry that fails is reported and left for the next sweep: it must not keep others from being seen.
+    """
+    entries = ports.due.due(ports.clock.now(), AT_ONCE)
+    for entry in entries:
+        try:
+            if isinstance(entry.what, AdmissionKey):
+                _finish_admission(ports, entry.what)
+            else:
+                _look_at(ports, entry.what)
+        except Exception as error:  # noqa: BLE001  see above
+            ports.incidents.report(error, swept=str(entry.what))
+            ports.metrics.count("SweepFailed")
+    ports.metrics.count("Swept", len(entries))
+    return len(entries)
+
+
+def _finish_admission(ports: Ports, key: AdmissionKey) -> None:
+    record = ports.admissions.read(key)
+    if record is None or record.status is AdmissionStatus.DONE:
+        return
+    try:
+        finish(ports, record)
+    except A2AError:
+        # Refused for good: its position is void and the record is gone. The client is free to send it again.
+        return
+
+
+def _look_at(ports: Ports, key: TaskKey) -> None:
+    task = ports.tasks.load(key)
+    if not task.exists:
+        return
+    if task.open_turn is None:
+        ports.tasks.write_head(key, head_of(ports.policy, task), repair=True)
+        return
+    turn = TurnKey(key, task.open_turn)
+    match ports.executions.describe(turn):
+        case None:
+            ports.executions.start(turn)
+        case "ended" if fail_turn(ports, turn, at=task.position + 1):
+            return
+    ports.tasks.mark_due(key, ports.clock.now() + ports.policy.due_after)

@@ -1,0 +1,301 @@
+"""A turn from its start to its settlement: begin, run the agent, record what it does, settle.
+
+The start of each segment is written once, so an agent never runs twice for it: an invocation that finds its
+segment begun but not checkpointed knows that another died there, and fails the turn. Everything is fenced
+by position; stopping an execution is a courtesy, the log decides.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Generic, TypeVar, overload
+
+from a2a_serverless.agent import (
+    Agent,
+    Artifact,
+    AuthRequired,
+    Completed,
+    Failed,
+    InputRequired,
+    Message,
+    Rejected,
+    Turn,
+)
+from a2a_serverless.operations.contents import inlined
+from a2a_serverless.operations.heads import head_of
+from a2a_serverless.operations.recorder import FencedError, InvalidUpdateError, Recorder
+from a2a_serverless.operations.running import Crashed, Ended, Paused, Running, TurnHost
+from a2a_serverless.ports import ContextKey, Holder, Ports, PositionTakenError, TurnKey
+from a2a_serverless.protocol.objects import Part, TaskState
+from a2a_serverless.tasks.content import LoggedArtifact, LoggedMessage, LoggedPart, LoggedStatus
+from a2a_serverless.tasks.fold import LoggedTask, fold, later
+from a2a_serverless.tasks.lifecycle import WAITING
+from a2a_serverless.tasks.log import LoggedEvent, TurnCheckpointed, TurnSettled, TurnStarted
+
+STATES: dict[type, TaskState] = {
+    Completed: TaskState.COMPLETED,
+    InputRequired: TaskState.INPUT_REQUIRED,
+    AuthRequired: TaskState.AUTH_REQUIRED,
+    Failed: TaskState.FAILED,
+    Rejected: TaskState.REJECTED,
+}
+
+SETTLING_TIME = 3.0
+"""Seconds kept back at the end of an invocation to record how the turn ended."""
+
+GRACE = 2.0
+"""Seconds an agent that was cancelled gets to clean up."""
+
+CRASHED = "The agent failed. Reference: {}"
+OUT_OF_TIME = "The agent ran out of time."
+DIED = "The turn ended unexpectedly."
+MOST_STATE = 1024 * 1024
+
+Kept = TypeVar("Kept")
+
+
+class TurnContinues(Exception):
+    """The turn goes on in another invocation at once; the state machine retries on this name."""
+
+
+class TurnWaits(Exception):
+    """The turn goes on in about half a minute."""
+
+
+class TurnWaitsLong(Exception):
+    """The turn goes on in about five minutes."""
+
+
+class AgentStillRunningError(Exception):
+    """The turn is over, yet the agent does not stop: this process must not serve another turn."""
+
+
+def run_turn(ports: Ports, agent: Agent, key: TurnKey, remaining: Callable[[], float]) -> None:
+    """Run one segment of a turn; returns when the turn has settled, or was settled by somebody else.
+
+    `remaining` tells the seconds left before this invocation is killed.
+
+    Raises:
+        TurnContinues, TurnWaits, TurnWaitsLong: the agent saved a checkpoint and goes on in another
+        invocation. AgentStillRunningError: see there.
+    """
+    recorder = _begin(ports, key)
+    if recorder is None:
+        return
+    task = recorder.task
+    turn = _turn_for(ports, key, task, TurnHost(lambda: remaining() - SETTLING_TIME))
+    before = json.dumps(turn.state, sort_keys=True)
+    running = Running(agent, turn)
+    try:
+        ending = _attend(ports, recorder, running, remaining)
+        _conclude(ports, key, recorder, ending, partial(_save_state, ports, key, turn, before))
+    except FencedError:
+        ports.metrics.count("TurnFenced")
+    finally:
+        if not running.stop(GRACE):
+            raise AgentStillRunningError
+
+
+def _begin(ports: Ports, key: TurnKey) -> Recorder | None:
+    """Write the start of the next segment; None when there is nothing to run."""
+    writer = ports.identifiers.new()
+    while True:
+        task = ports.tasks.load(key.task, about=key.turn)
+        if not task.exists or task.position < key.turn or task.over(key.turn):
+            return None
+        segment = task.checkpoints + 1
+        if task.segments >= segment:
+            fail_turn(ports, key)
+            return None
+        status = LoggedStatus(state=TaskState.WORKING, timestamp=later(task.status, ports.clock.now()))
+        recorder = Recorder(ports, key, task, writer)
+        try:
+            recorder.append(TurnStarted(turn=key.turn, segment=segment, status=status))
+        except FencedError:
+            continue
+        recorder.write_head()
+        return recorder
+
+
+def _attend(
+    ports: Ports, recorder: Recorder, running: Running, remaining: Callable[[], float]
+) -> Ended | Crashed | Paused:
+    """Record what the agent does until it ends, is fenced off, or runs out of time."""
+    while (left := remaining() - SETTLING_TIME) > 0:
+        update = running.next(min(left, recorder.flush_in(), ports.policy.cancel_check))
+        if isinstance(update, Ended | Crashed | Paused):
+            return update
+        if update is not None:
+            try:
+                recorder.record(update)
+            except InvalidUpdateError as error:
+                return Crashed(error)
+        elif recorder.flush_in() <= 0:
+            recorder.flush()
+        else:
+            recorder.look_for_others()
+    return Ended(Failed(OUT_OF_TIME))
+
+
+def _conclude(
+    ports: Ports,
+    key: TurnKey,
+    recorder: Recorder,
+    ending: Ended | Crashed | Paused,
+    save_state: Callable[[], str | None],
+) -> None:
+    recorder.flush(last=isinstance(ending, Ended))
+    try:
+        saved = None if isinstance(ending, Crashed) else save_state()
+        if isinstance(ending, Paused):
+            _pause(key, recorder, ending, saved)
+        status = _status_of(ports, key, recorder, ending)
+    except InvalidUpdateError as error:
+        saved, status = None, _status_of(ports, key, recorder, Crashed(error))
+    _settle(ports, key, recorder, status, saved)
+
+
+def _pause(key: TurnKey, recorder: Recorder, paused: Paused, saved: str | None) -> None:
+    segment = recorder.task.segments
+    recorder.append(TurnCheckpointed(turn=key.turn, segment=segment, state=saved))
+    recorder.write_head()
+    if paused.resume_after > 120:  # noqa: PLR2004  halfway between the waits the state machine knows
+        raise TurnWaitsLong
+    raise TurnWaits if paused.resume_after > 10 else TurnContinues  # noqa: PLR2004  as above
+
+
+def _status_of(
+    ports: Ports, key: TurnKey, recorder: Recorder, ending: Ended | Crashed | Paused
+) -> LoggedStatus:
+    match ending:
+        case Ended(outcome=outcome):
+            return recorder.status(STATES[type(outcome)], outcome.text, outcome.parts)
+        case Crashed(error=error):
+            incident = ports.incidents.report(error, task=key.task.task_id, turn=str(key.turn))
+            return recorder.status(TaskState.FAILED, CRASHED.format(incident))
+    raise TypeError(ending)
+
+
+def _settle(ports: Ports, key: TurnKey, recorder: Recorder, status: LoggedStatus, saved: str | None) -> None:
+    """Snapshot, settled event, head, context row: in this order, each making the one before findable."""
+    if recorder.position - recorder.snapshot >= ports.policy.snapshot_settled:
+        recorder.keep_snapshot()
+    recorder.append(TurnSettled(turn=key.turn, status=status, state=saved))
+    recorder.write_head()
+    task = recorder.task
+    waits = status.state in WAITING
+    if saved is not None or waits:
+        context = ContextKey(key.task.tenant, key.task.owner, task.context_id)
+        holder = Holder(key.task.task_id, key.turn, task.expires)
+        ports.contexts.settle(context, holder, state=saved, waits=waits)
+    ports.metrics.count("TurnSettled", outcome=status.state.name.lower())
+
+
+def _save_state(ports: Ports, key: TurnKey, turn: Turn, before: str) -> str | None:
+    """Keep the agent's state if it changed; returns its key."""
+    try:
+        after = json.dumps(turn.state, sort_keys=True, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidUpdateError("turn.state holds something that is not JSON") from error
+    if after == before:
+        return None
+    if len(after) > MOST_STATE:
+        raise InvalidUpdateError("turn.state holds more than 1 MB")
+    task = key.task
+    place = f"state/{task.tenant}/{task.owner}/{turn.context_id}/{key.name}-{ports.identifiers.new()}"
+    ports.contents.put(place, after.encode(), "application/json")
+    return place
+
+
+def fail_turn(ports: Ports, key: TurnKey, text: str = DIED, *, at: int | None = None) -> bool:
+    """Append FAILED if the turn is still open; returns whether the turn is over now.
+
+    `at` is the only position it may be written to, when whoever decides looked at the log before looking
+    elsewhere.
+    """
+    writer = ports.identifiers.new()
+    while True:
+        task = ports.tasks.load(key.task, about=key.turn)
+        if not task.exists or task.over(key.turn):
+            return True
+        if at is not None and task.position + 1 != at:
+            return False
+        incident = ports.incidents.report(TurnDiedError(), task=key.task.task_id, turn=str(key.turn))
+        recorder = Recorder(ports, key, task, writer)
+        status = recorder.status(TaskState.FAILED, f"{text} Reference: {incident}")
+        event = LoggedEvent(
+            task.position + 1, writer, task.expires, TurnSettled(turn=key.turn, status=status)
+        )
+        try:
+            ports.tasks.append(key.task, event)
+        except PositionTakenError:
+            continue
+        ports.tasks.write_head(key.task, head_of(ports.policy, fold(task, [event])))
+        ports.metrics.count("TurnSettled", outcome="failed")
+        return True
+
+
+class TurnDiedError(Exception):
+    """A turn's invocation ended without recording how: it crashed, was killed, or ran out of time."""
+
+
+# --- what the agent is given -------------------------------------------------
+
+
+def _turn_for(ports: Ports, key: TurnKey, task: LoggedTask, host: TurnHost) -> Turn:
+    record = task.record_of(key.turn)
+    *earlier, message = task.history
+    return Turn(
+        message=_message(ports, message),
+        task_id=task.task_id,
+        context_id=task.context_id,
+        host=host,
+        history=_BroughtBack([partial(_message, ports, one) for one in earlier]),
+        artifacts=_BroughtBack([partial(_artifact, ports, one) for one in task.artifacts]),
+        state=_read_state(ports, task.state),
+        caller=dict(record.claims),
+        accepted_output_modes=record.accepted_output_modes,
+        segment=task.segments,
+    )
+
+
+def _read_state(ports: Ports, key: str | None) -> dict[str, Any]:
+    if key is None:
+        return {}
+    state: dict[str, Any] = json.loads(ports.contents.get(key))
+    return state
+
+
+def _fields(logged: LoggedMessage | LoggedArtifact) -> dict[str, Any]:
+    return {name: getattr(logged, name) for name in logged.model_fields_set}
+
+
+def _parts(ports: Ports, parts: Sequence[LoggedPart]) -> tuple[Part, ...]:
+    return tuple(inlined(ports.contents, part) for part in parts)
+
+
+def _message(ports: Ports, message: LoggedMessage) -> Message:
+    return Message(**{**_fields(message), "parts": _parts(ports, message.parts)})
+
+
+def _artifact(ports: Ports, artifact: LoggedArtifact) -> Artifact:
+    return Artifact(**{**_fields(artifact), "parts": _parts(ports, artifact.parts)})
+
+
+class _BroughtBack(Sequence[Kept], Generic[Kept]):
+    """Messages or artifacts whose stored content is brought back only when the agent looks at one."""
+
+    def __init__(self, fetches: Sequence[Callable[[], Kept]]) -> None:
+        self._fetches = fetches
+
+    def __len__(self) -> int:
+        return len(self._fetches)
+
+    @overload
+    def __getitem__(self, index: int) -> Kept: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Kept]: ...
+    def __getitem__(self, index: int | slice) -> Kept | Sequence[Kept]:
+        if isinstance(index, slice):
+            return [fetch() for fetch in self._fetches[index]]
+        return self._fetches[index]()
