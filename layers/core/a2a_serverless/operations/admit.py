@@ -51,6 +51,14 @@ class Admitted:
     task: LoggedTask | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """The record that stands for a message, and whether it began a new task just now."""
+
+    record: Admission
+    fresh: bool
+
+
 def admit(ports: Ports, caller: Caller, request: SendMessageRequest) -> Admitted:
     """Admit the message once, whatever happened to earlier attempts.
 
@@ -63,16 +71,17 @@ def admit(ports: Ports, caller: Caller, request: SendMessageRequest) -> Admitted
     message = request.message
     target = message.task_id or _sole_waiting(ports, caller, message.context_id)
     if target is None:
-        standing = _open(ports, caller, request, None)
+        opened = _open(ports, caller, request, None)
     else:
         task = ports.tasks.load(caller.task(target))
         _check_target(task, message)
-        standing = _standing(ports, caller, request, task)
-    if standing.body_hash != body_hash(message):
+        opened = _standing(ports, caller, request, task)
+    record = opened.record
+    if record.body_hash != body_hash(message):
         raise InvalidParamsError.of("message.messageId", "was used for another message")
-    if standing.status is AdmissionStatus.DONE:
-        return Admitted(TurnKey(standing.task, standing.position), None)
-    return finish(ports, standing)
+    if record.status is AdmissionStatus.DONE:
+        return Admitted(TurnKey(record.task, record.position), None)
+    return finish(ports, record, unheard_of=opened.fresh and message.context_id is None)
 
 
 def body_hash(message: Message) -> str:
@@ -88,13 +97,13 @@ def _check_target(task: LoggedTask, message: Message) -> None:
         raise InvalidParamsError.of("message.contextId", "is not the context of the task named by taskId")
 
 
-def _standing(ports: Ports, caller: Caller, request: SendMessageRequest, task: LoggedTask) -> Admission:
+def _standing(ports: Ports, caller: Caller, request: SendMessageRequest, task: LoggedTask) -> _Opened:
     """The record of a message for an existing task: an earlier one if there is, otherwise one opened now."""
     if not task.waiting:
         standing = ports.admissions.read(_admission_key(ports, caller, request.message))
         if standing is None:
             raise refusal(task)
-        return standing
+        return _Opened(standing, fresh=False)
     if task.expires - ports.clock.now().timestamp() < NEARLY_EXPIRED:
         raise UnsupportedOperationError("The task expires within the hour and takes no further message.")
     return _open(ports, caller, request, task)
@@ -115,7 +124,7 @@ def _admission_key(ports: Ports, caller: Caller, message: Message) -> AdmissionK
     return AdmissionKey(caller.tenant, caller.owner, record_id)
 
 
-def _open(ports: Ports, caller: Caller, request: SendMessageRequest, task: LoggedTask | None) -> Admission:
+def _open(ports: Ports, caller: Caller, request: SendMessageRequest, task: LoggedTask | None) -> _Opened:
     now = ports.clock.now()
     message = request.message
     key = _admission_key(ports, caller, message)
@@ -126,23 +135,23 @@ def _open(ports: Ports, caller: Caller, request: SendMessageRequest, task: Logge
     context_id = task.context_id if task else message.context_id or ports.identifiers.new()
     kept = logged_message(message, stow(ports, message.parts, place, writer))
     configuration = request.configuration
-    return ports.admissions.open(
-        Admission(
-            tenant=key.tenant,
-            owner=key.owner,
-            record_id=key.record_id,
-            body_hash=body_hash(message),
-            message=kept.model_copy(update={"task_id": task_id, "context_id": context_id}),
-            context_id=context_id,
-            task_id=task_id,
-            position=position,
-            received_at=now,
-            expires=task.expires if task else int((now + ports.policy.retention).timestamp()),
-            due_at=now + ports.policy.due_after,
-            claims=dict(caller.claims),
-            accepted_output_modes=configuration.accepted_output_modes if configuration else (),
-        )
+    record = Admission(
+        tenant=key.tenant,
+        owner=key.owner,
+        record_id=key.record_id,
+        body_hash=body_hash(message),
+        message=kept.model_copy(update={"task_id": task_id, "context_id": context_id}),
+        context_id=context_id,
+        task_id=task_id,
+        position=position,
+        received_at=now,
+        expires=task.expires if task else int((now + ports.policy.retention).timestamp()),
+        due_at=now + ports.policy.due_after,
+        claims=dict(caller.claims),
+        accepted_output_modes=configuration.accepted_output_modes if configuration else (),
     )
+    standing = ports.admissions.open(record)
+    return _Opened(standing, fresh=task is None and standing.task_id == task_id)
 
 
 def _sole_waiting(ports: Ports, caller: Caller, context_id: str | None) -> str | None:
@@ -155,27 +164,34 @@ def _sole_waiting(ports: Ports, caller: Caller, context_id: str | None) -> str |
     return waiting[0] if len(waiting) == 1 else None
 
 
-def finish(ports: Ports, record: Admission) -> Admitted:
+def finish(ports: Ports, record: Admission, *, unheard_of: bool = False) -> Admitted:
     """Carry out an opened admission; idempotent, and run by clients, their retries and the sweeper alike.
+
+    `unheard_of` says that this process made up both task and context and opened the record just now: both
+    were empty when it did, so that the first try need not read them.
 
     Raises:
         UnsupportedOperationError: the context is working on another turn, or the task moved on.
     """
     writer = ports.identifiers.new()
-    task = None
-    while task is None:
+    placed = None
+    if unheard_of:
+        placed = _place(ports, record, writer, ContextRow(), LoggedTask(task_id=record.task_id))
+    while placed is None:
         row = ports.contexts.read(record.context)
-        task = _place(ports, record, writer, row)
-    ports.tasks.write_head(record.task, head_of(ports.policy, task))
+        task = ports.tasks.load(record.task, about=record.position)
+        placed = _place(ports, record, writer, row, task)
+    ports.tasks.write_head(record.task, head_of(ports.policy, placed))
     ports.executions.start(TurnKey(record.task, record.position))
     ports.admissions.close(record)
     ports.metrics.count("MessageAdmitted")
-    return Admitted(TurnKey(record.task, record.position), task)
+    return Admitted(TurnKey(record.task, record.position), placed)
 
 
-def _place(ports: Ports, record: Admission, writer: str, row: ContextRow) -> LoggedTask | None:
+def _place(
+    ports: Ports, record: Admission, writer: str, row: ContextRow, task: LoggedTask
+) -> LoggedTask | None:
     """Put the message at its position and return the task then; None when the row changed under our eyes."""
-    task = ports.tasks.load(record.task, about=record.position)
     if task.has(record.message.message_id):
         return task
     if task.position >= record.position:

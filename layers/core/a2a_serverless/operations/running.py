@@ -5,6 +5,7 @@ nobody. Knows the agent and nothing of tasks or logs: what an update means is th
 """
 
 import asyncio
+import contextlib
 import queue
 import threading
 from collections.abc import AsyncGenerator, Callable
@@ -118,7 +119,8 @@ class Running:
             return
         except BaseException as error:  # noqa: BLE001  whatever a deployer's code raises is one crashed turn
             last = Crashed(error)
-        self._hand_over(last)
+        with contextlib.suppress(asyncio.CancelledError):
+            self._hand_over(last)
 
     async def _perform(self) -> None:
         self._loop = asyncio.get_running_loop()
