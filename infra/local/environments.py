@@ -1,0 +1,178 @@
+"""One execution environment: a process on our runtime loop, alone with its Runtime API.
+
+Carries one invocation at a time, kills the process when the function's time is up, and turns a dead process
+into the error Lambda gives. Which invocation comes next is the pool's business.
+"""
+
+import contextlib
+import json
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Protocol
+
+from infra.local.console import Console
+from infra.local.invocations import Invocation, Outcome, exited, timed_out
+from infra.local.runtime_api import NextInvocation, RuntimeApi
+from infra.local.template import Function
+
+
+class Work(Protocol):
+    """Where an environment gets its invocations from and says how it fares."""
+
+    def take(self, environment: "ProcessEnvironment") -> Invocation | None:
+        """Wait for the next invocation; None when the environment is to end."""
+
+    def give_back(self, invocation: Invocation) -> None:
+        """Take back an invocation that never reached the process."""
+
+    def not_started(self, environment: "ProcessEnvironment", outcome: Outcome | None) -> None:
+        """Learn that the process cannot serve; `outcome` is what it said, None when it just ended."""
+
+    def left(self, environment: "ProcessEnvironment") -> None:
+        """Learn that the process is gone."""
+
+
+class ProcessEnvironment:
+    """A function's process; `start` spawns it."""
+
+    def __init__(
+        self,
+        function: Function,
+        work: Work,
+        console: Console,
+        *,
+        command: Sequence[str],
+        variables: Mapping[str, str],
+        log_folder: Path | None,
+    ) -> None:
+        self.inbox: SimpleQueue[Invocation | None] = SimpleQueue()
+        self.ready = threading.Event()
+        """Set when the handler is loaded."""
+        self.retired = False
+        """Whether it may take no more work."""
+        self._function = function
+        self._name = function.folder.name
+        self._work = work
+        self._console = console
+        self._command = command
+        self._variables = variables
+        self._log_folder = log_folder
+        self._api = RuntimeApi(self, self._name)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._current: Invocation | None = None
+        self._clock: threading.Timer | None = None
+        self._ended = False
+        self._lock = threading.Lock()
+
+    def start(self) -> None:
+        """Spawn the process and watch over it."""
+        self._api.start()
+        variables = {**self._variables, "AWS_LAMBDA_RUNTIME_API": self._api.address}
+        log = self._log_folder / f"{self._name}.log" if self._log_folder else None
+        with contextlib.ExitStack() as files:
+            sink = files.enter_context(log.open("ab")) if log else subprocess.PIPE
+            self._process = subprocess.Popen(  # noqa: S603 - our own runtime loop
+                self._command,
+                env=variables,
+                cwd=self._function.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=sink,
+                stderr=subprocess.STDOUT,
+                # A Ctrl-C at the terminal is for the stack, which ends its processes in order.
+                start_new_session=True,
+            )
+        threading.Thread(target=self._watch, args=(self._process,), name=self._name, daemon=True).start()
+        if self._process.stdout is not None:
+            threading.Thread(target=self._read_log, name=f"{self._name}-log", daemon=True).start()
+
+    def end(self) -> None:
+        """End the process at once, whatever it does."""
+        if self._process is not None:
+            self._process.kill()
+
+    def next_invocation(self) -> NextInvocation | None:
+        self.ready.set()
+        invocation = self._work.take(self)
+        if invocation is None:
+            self.end()
+            return None
+        with self._lock:
+            if self._ended:
+                self._work.give_back(invocation)
+                return None
+            seconds = self._function.timeout_seconds
+            self._current = invocation
+            self._clock = threading.Timer(seconds, self._time_out, (invocation,))
+            self._clock.daemon = True
+            self._clock.start()
+        return NextInvocation(
+            request_id=invocation.request_id,
+            event=invocation.event,
+            deadline_ms=int((time.time() + seconds) * 1000),
+            function_arn=self._function.arn,
+            trace_id=invocation.trace_id,
+        )
+
+    def succeed(self, request_id: str, payload: bytes) -> bool:
+        return self._settle(request_id, Outcome(payload))
+
+    def fail(self, request_id: str, payload: bytes) -> bool:
+        return self._settle(request_id, Outcome(payload, failed=True))
+
+    def fail_to_start(self, payload: bytes) -> None:
+        self._console.say(f"function {self._name} cannot start: {_reason(payload)}")
+        self._work.not_started(self, Outcome(payload, failed=True))
+
+    def _settle(self, request_id: str, outcome: Outcome) -> bool:
+        with self._lock:
+            invocation = self._current
+            if invocation is None or invocation.request_id != request_id:
+                return False
+            self._current = None
+            if self._clock is not None:
+                self._clock.cancel()
+        return invocation.settle(outcome)
+
+    def _time_out(self, invocation: Invocation) -> None:
+        seconds = self._function.timeout_seconds
+        if self._settle(invocation.request_id, timed_out(invocation, seconds)):
+            self._console.say(f"function {self._name} timed out after {seconds:g} s, process ended")
+            self.end()
+
+    def _watch(self, process: subprocess.Popen[bytes]) -> None:
+        status = process.wait()
+        how = f"signal: {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
+        with self._lock:
+            self._ended = True
+            invocation = self._current
+        self._api.close()
+        if invocation is not None and self._settle(invocation.request_id, exited(invocation, how)):
+            self._console.say(f"function {self._name} crashed in the middle of an invocation: {how}")
+        if not self.ready.is_set() and not self.retired:
+            self._work.not_started(self, None)
+        # Wakes the Runtime API's thread if it still waits for work.
+        self.inbox.put(None)
+        self._work.left(self)
+
+    def _read_log(self) -> None:
+        process = self._process
+        if process is None or process.stdout is None:
+            return
+        with process.stdout as lines:
+            for line in lines:
+                # Inside an event the runtime parts lines by carriage returns, as Lambda wants it.
+                for part in line.decode(errors="replace").rstrip("\r\n").split("\r"):
+                    self._console.log(self._name, part)
+
+
+def _reason(payload: bytes) -> str:
+    try:
+        described = json.loads(payload)
+        return f"{described['errorType']}: {described['errorMessage']}"
+    except (ValueError, KeyError, TypeError):
+        return payload.decode(errors="replace")

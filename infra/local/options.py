@@ -1,0 +1,174 @@
+"""The command line of the local stack, and what each choice means for the functions' environment.
+
+Pure: text in, values out. Starts nothing and reads no file.
+"""
+
+import argparse
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+MODULE_ATTRIBUTE: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+PRINCIPAL: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+
+DESCRIPTION: Final = """\
+Run the whole deployment on 127.0.0.1, with no AWS account and no Docker: API, functions, state machine, table
+and bucket, as template.yaml declares them and with AWS's limits. Prints `ready URL` when it serves. Ctrl-C
+ends it.
+"""
+
+EPILOG: Final = """\
+profiles:
+  default      every caller is the one principal "local"; with --token, callers must show a token conformance
+  anonymous callers, no de-duplication of message ids, loopback webhooks, the agent of the conformance tests
+
+signals:
+  HUP          end every function process (busy ones after what they do) and start new ones; stored tasks stay
+
+A function's process can be found by its environment: AWS_LAMBDA_FUNCTION_NAME, LAMBDA_TASK_ROOT
+(functions/<name>).
+"""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What was asked for."""
+
+    port: int
+    agent: str
+    profile: str
+    tokens: Mapping[str, str]
+    """Name of each principal → its token."""
+    turn_timeout_seconds: float | None
+    quiet: bool
+    log_folder: Path | None
+
+
+DEFAULT_AGENT: Final = {
+    "default": "a2a_agents.fulfilment:agent",
+    "conformance": "tests.conformance.agent:agent",
+}
+
+
+def parse(arguments: Sequence[str]) -> Options:
+    """Read the command line; prints one line and raises SystemExit(2) when it makes no sense."""
+    parser = argparse.ArgumentParser(
+        prog="python -m infra.local",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--port",
+        type=port,
+        default=8080,
+        metavar="N",
+        help="port of the API; 0 picks a free one (default: 8080)",
+    )
+    parser.add_argument(
+        "--agent",
+        type=module_attribute,
+        metavar="MODULE:ATTR",
+        help="the agent to serve, importable from here (default: the order fulfilment agent)",
+    )
+    parser.add_argument(
+        "--profile", choices=tuple(DEFAULT_AGENT), default="default", help="who may call, see below"
+    )
+    parser.add_argument(
+        "--token",
+        type=principal_token,
+        action="append",
+        default=[],
+        metavar="NAME=TOKEN",
+        help="a principal and its bearer token; may be repeated",
+    )
+    parser.add_argument(
+        "--turn-timeout",
+        type=seconds,
+        metavar="SECONDS",
+        help="kill a turn's process after this time (default: the timeout in template.yaml)",
+    )
+    parser.add_argument("--quiet", action="store_true", help="do not show the functions' log lines")
+    parser.add_argument(
+        "--log-dir",
+        type=Path,
+        metavar="DIR",
+        help="write the functions' log lines to DIR/<function>.log instead",
+    )
+    given = parser.parse_args(arguments)
+    return Options(
+        port=given.port,
+        agent=given.agent or DEFAULT_AGENT[given.profile],
+        profile=given.profile,
+        tokens=dict(given.token),
+        turn_timeout_seconds=given.turn_timeout,
+        quiet=given.quiet,
+        log_folder=given.log_dir,
+    )
+
+
+def function_variables(options: Options, *, base_url: str, deployed_at: str) -> dict[str, str]:
+    """Return the environment variables by which this stack differs from what the template says."""
+    variables = {
+        "AGENT": options.agent,
+        "AGENT_PROFILE": "",
+        "INSTANT_ANSWER": "",
+        "BASE_URL": base_url,
+        "DEPLOYED_AT": deployed_at,
+        "DEDUPLICATION": "on",
+        "ANONYMOUS": "refused",
+        "BEARER_TOKENS": bearer_tokens(options.tokens),
+        "LOCAL_PRINCIPAL": "" if options.tokens else "local",
+        "LOOPBACK_WEBHOOKS": "refused",
+    }
+    if options.profile == "conformance":
+        variables |= {
+            "ANONYMOUS": "allowed",
+            "DEDUPLICATION": "off",
+            "LOCAL_PRINCIPAL": "",
+            "LOOPBACK_WEBHOOKS": "allowed",
+        }
+        if options.agent == DEFAULT_AGENT["conformance"]:
+            variables["INSTANT_ANSWER"] = "tests.conformance.agent:answer"
+    return variables
+
+
+def bearer_tokens(tokens: Mapping[str, str]) -> str:
+    """Return the value of BEARER_TOKENS: names and hashes, never a token."""
+    return ",".join(f"{name}:{hashlib.sha256(token.encode()).hexdigest()}" for name, token in tokens.items())
+
+
+def port(text: str) -> int:
+    """Read a port number."""
+    number = int(text)
+    if not 0 <= number <= 65535:  # noqa: PLR2004 - the range of ports
+        raise argparse.ArgumentTypeError(f"{text} is no port")
+    return number
+
+
+def module_attribute(text: str) -> str:
+    """Check the form of MODULE:ATTR."""
+    if not MODULE_ATTRIBUTE.fullmatch(text):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not of the form MODULE:ATTR, as in my_agents.travel:agent"
+        )
+    return text
+
+
+def principal_token(text: str) -> tuple[str, str]:
+    """Read NAME=TOKEN."""
+    name, _, token = text.partition("=")
+    if not PRINCIPAL.fullmatch(name) or not token:
+        raise argparse.ArgumentTypeError("expected NAME=TOKEN, the name of letters, digits, `_`, `.` and `-`")
+    return name, token
+
+
+def seconds(text: str) -> float:
+    """Read a positive number of seconds."""
+    number = float(text)
+    if number <= 0:
+        raise argparse.ArgumentTypeError(f"{text} is no time to run for")
+    return number

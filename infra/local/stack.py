@@ -1,0 +1,170 @@
+"""The local stack put together: what starts, in which order, what it is given, and how all of it ends.
+
+The composition root of this package; every other file knows only its own part.
+"""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from infra.local.aws import ROOT, Aws, AwsDidNotStartError, clean_environment, credentials
+from infra.local.console import Console
+from infra.local.environments import ProcessEnvironment, Work
+from infra.local.front import Front
+from infra.local.gateway import MAX_BODY_BYTES
+from infra.local.http import Server, listen
+from infra.local.lambda_api import LambdaApi
+from infra.local.options import Options, function_variables
+from infra.local.pool import FunctionPool
+from infra.local.schedule import Scheduler
+from infra.local.template import Deployment, Function
+
+STREAMING_LAYER: Final = ROOT / "layers" / "streaming"
+BOOTSTRAP: Final = STREAMING_LAYER / "bootstrap"
+LAYERS: Final = (ROOT / "layers" / "core", ROOT / "layers" / "agents", STREAMING_LAYER / "python")
+
+CAP: Final = 20
+"""Most environments of one function."""
+
+START_SECONDS: Final = 30.0
+"""How long `wait_until_ready` waits for the API's functions to load their handlers."""
+
+
+class StackProblem(Exception):
+    """The stack cannot run, for a reason its user can do something about."""
+
+
+class Stack:
+    """One running deployment."""
+
+    def __init__(self, deployment: Deployment, options: Options, console: Console) -> None:
+        try:
+            listener = listen(options.port)
+        except OSError as error:
+            raise StackProblem(f"port {options.port} on 127.0.0.1 is taken: {error.strerror}") from error
+        self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        self._options = options
+        self._console = console
+        self._pools: dict[str, FunctionPool] = {}
+        by_name: dict[str, FunctionPool] = {}
+        self._lambda_api = LambdaApi(by_name)
+        self._aws = Aws(deployment, self._lambda_api.address)
+        self._variables = {
+            **clean_environment(),
+            **credentials(),
+            "AWS_ENDPOINT_URL": self._aws.endpoint,
+            "PYTHONPATH": ":".join(map(str, (*LAYERS, ROOT, Path.cwd()))),
+        }
+        chosen = function_variables(options, base_url=self.url, deployed_at=now())
+        for function in deployment.functions.values():
+            local = replace(function, environment={**function.environment, **chosen})
+            if function.folder.name == "turn" and options.turn_timeout_seconds is not None:
+                local = replace(local, timeout_seconds=options.turn_timeout_seconds)
+            pool = FunctionPool(self._environment_of(local), cap=CAP)
+            self._pools[function.logical_id] = by_name[function.name] = pool
+        self._eager = [
+            self._pools[name] for name in dict.fromkeys(route.function for route in deployment.routes)
+        ]
+        front = Front(deployment, self._pools, console)
+        self._front = Server(
+            front.answer, listener, name="front", max_body=MAX_BODY_BYTES, refusal=front.refuse
+        )
+        self._schedulers = [
+            Scheduler(schedule, self._pools[schedule.function], console) for schedule in deployment.schedules
+        ]
+
+    def start(self) -> None:
+        """Start everything at once; `wait_until_ready` says when it serves."""
+        self._lambda_api.start()
+        self._aws.start()
+        for pool in self._eager:
+            pool.start()
+
+    def wait_until_ready(self) -> None:
+        """Wait for AWS, the agent and the API's functions, then serve.
+
+        Raises:
+            StackProblem: The agent cannot be imported, or AWS does not start.
+        """
+        checked = subprocess.run(  # noqa: S603 - our own module, the agent as an argument
+            [sys.executable, "-m", "infra.local.agent_check", self._options.agent],
+            env=self._variables,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if checked.returncode != 0:
+            reason = checked.stdout or (checked.stderr.strip().splitlines() or ["it ended its process"])[-1]
+            raise StackProblem(f"agent {self._options.agent}: {reason}")
+        try:
+            self._aws.wait_until_ready()
+        except AwsDidNotStartError as error:
+            raise StackProblem(f"AWS did not start: {error}") from error
+        until = time.monotonic() + START_SECONDS
+        for pool in self._eager:
+            pool.wait_until_started(max(0.0, until - time.monotonic()))
+        self._front.start()
+        for scheduler in self._schedulers:
+            scheduler.start()
+
+    def restart_functions(self) -> None:
+        """Replace every function process: idle ones now, busy ones after what they do."""
+        for pool in self._pools.values():
+            pool.restart()
+        for pool in self._eager:
+            pool.start()
+
+    def close(self) -> None:
+        """End everything, whatever it does."""
+        self._front.close()
+        for scheduler in self._schedulers:
+            scheduler.close()
+        for pool in self._pools.values():
+            pool.close()
+        self._lambda_api.close()
+        self._aws.close()
+
+    def _environment_of(self, function: Function) -> Callable[[Work], ProcessEnvironment]:
+        variables = {**self._variables, **function.environment, **lambda_variables(function)}
+        folder = self._options.log_folder
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+
+        def start(work: Work) -> ProcessEnvironment:
+            return ProcessEnvironment(
+                function,
+                work,
+                self._console,
+                command=(str(BOOTSTRAP), sys.executable),
+                variables=variables,
+                log_folder=folder,
+            )
+
+        return start
+
+
+def lambda_variables(function: Function) -> Mapping[str, str]:
+    """Return the variables that Lambda itself sets (AWS: "Defined runtime environment variables")."""
+    return {
+        "_HANDLER": function.handler,
+        "AWS_EXECUTION_ENV": "AWS_Lambda_python3.13",
+        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(function.memory_mb),
+        "AWS_LAMBDA_FUNCTION_NAME": function.name,
+        "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+        "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
+        "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{function.name}",
+        "AWS_LAMBDA_LOG_STREAM_NAME": "local",
+        "LAMBDA_TASK_ROOT": str(function.folder),
+        "PYTHONUNBUFFERED": "1",
+        "TZ": ":UTC",
+    }
+
+
+def now() -> str:
+    """Return the time of this start, as the functions take it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
