@@ -1,0 +1,53 @@
+"""How this package talks to AWS: one botocore session, and clients whose time limits fit a Lambda function.
+
+The environment (region, credentials, `AWS_ENDPOINT_URL`) is botocore's own to read. boto3 is not imported:
+its clients are botocore's, and a cold start is shorter without it.
+"""
+
+from typing import TYPE_CHECKING, cast
+
+from botocore.config import Config
+from botocore.session import Session, get_session
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.client import DynamoDBClient
+    from mypy_boto3_s3.client import S3Client
+    from mypy_boto3_stepfunctions.client import SFNClient
+
+CONNECTIONS = 25
+"""Connections kept open per client: a request, a turn's threads and its flushing timer share them."""
+
+
+def _config(read_timeout: float) -> Config:
+    """Standard retries: four attempts with back-off and jitter, throttles and lost connections included."""
+    return Config(
+        connect_timeout=1.0,
+        read_timeout=read_timeout,
+        retries={"mode": "standard", "total_max_attempts": 4},
+        tcp_keepalive=True,
+        max_pool_connections=CONNECTIONS,
+        user_agent_extra="a2a-serverless",
+    )
+
+
+class AwsClients:
+    """Clients of one session, so that credentials and service models are read once.
+
+    A read of a small item answers in milliseconds or not at all, hence 3 s; an object of megabytes may take
+    longer, hence 20 s.
+    """
+
+    def __init__(self, session: Session | None = None) -> None:
+        self._session = session or get_session()
+
+    def dynamodb(self) -> "DynamoDBClient":
+        """The client of the table."""
+        return cast("DynamoDBClient", self._session.create_client("dynamodb", config=_config(3.0)))
+
+    def s3(self) -> "S3Client":
+        """The client of the bucket."""
+        return cast("S3Client", self._session.create_client("s3", config=_config(20.0)))
+
+    def stepfunctions(self) -> "SFNClient":
+        """The client of the state machine."""
+        return cast("SFNClient", self._session.create_client("stepfunctions", config=_config(5.0)))

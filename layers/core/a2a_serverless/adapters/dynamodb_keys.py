@@ -1,0 +1,86 @@
+"""Where each kind of item lives in the table, and how times and names are spelled in its keys.
+
+Tenant and owner are escaped and the last piece of a key is free, so no name can pretend to be another's:
+reading a key back gives exactly what it was made of. Knows no attribute of any item.
+"""
+
+import zlib
+from datetime import UTC, datetime
+from urllib.parse import quote, unquote
+
+from a2a_serverless.adapters.dynamodb_table import ItemKey
+from a2a_serverless.ports import AdmissionKey, ContextKey
+from a2a_serverless.protocol.scalars import print_timestamp
+from a2a_serverless.tasks.log import TaskKey
+
+HEAD = "HEAD"
+SHARDS = 16
+"""Partitions of the index of what is due: plenty for its writes, few enough to read them all."""
+
+
+def partition(kind: str, tenant: str, owner: str, name: str) -> str:
+    """A key that belongs to one owner of one tenant."""
+    return f"{kind}#{quote(tenant, safe='')}#{quote(owner, safe='')}#{name}"
+
+
+def task_head(key: TaskKey) -> ItemKey:
+    """The head of a task."""
+    return ItemKey(partition("TASK", key.tenant, key.owner, key.task_id), HEAD)
+
+
+def task_event(key: TaskKey, position: int) -> ItemKey:
+    """The event at a position."""
+    return ItemKey(partition("TASK", key.tenant, key.owner, key.task_id), f"EVENT#{position:09d}")
+
+
+def task_snapshot(key: TaskKey, position: int) -> ItemKey:
+    """The snapshot up to a position."""
+    return ItemKey(partition("TASK", key.tenant, key.owner, key.task_id), f"SNAPSHOT#{position:09d}")
+
+
+def position_of(key: ItemKey) -> int:
+    """The position that an event or snapshot stands at."""
+    return int(key.sk.rpartition("#")[2])
+
+
+def admission(key: AdmissionKey) -> ItemKey:
+    """The record of an admitted message."""
+    return ItemKey(partition("MESSAGE", key.tenant, key.owner, key.record_id), "ADMISSION")
+
+
+def context_row(key: ContextKey) -> ItemKey:
+    """The row of a context."""
+    return ItemKey(partition("CONTEXT", key.tenant, key.owner, key.context_id), HEAD)
+
+
+def due_shard(key: ItemKey) -> str:
+    """The partition of the index of what is due that an item belongs to."""
+    return shard_name(zlib.crc32(key.pk.encode()) % SHARDS)
+
+
+def shard_name(number: int) -> str:
+    """The name of a partition of that index."""
+    return f"DUE#{number:02d}"
+
+
+def read_due(pk: str) -> TaskKey | AdmissionKey:
+    """What a due item's key names: a task by its head, or an admission."""
+    kind, tenant, owner, name = pk.split("#", 3)
+    named = AdmissionKey if kind == "MESSAGE" else TaskKey
+    return named(unquote(tenant), unquote(owner), name)
+
+
+def list_order(status_at: datetime, task_id: str) -> str:
+    """Where a task stands in a listing: the time of its status in fixed width, then its id."""
+    return f"{print_timestamp(status_at)}#{task_id}"
+
+
+def read_list_order(order: str) -> tuple[datetime, str]:
+    """The time and id that `list_order` was made of, to the millisecond."""
+    moment, _, task_id = order.partition("#")
+    return read_time(moment), task_id
+
+
+def read_time(printed: str) -> datetime:
+    """A time printed in fixed width."""
+    return datetime.fromisoformat(printed).astimezone(UTC)

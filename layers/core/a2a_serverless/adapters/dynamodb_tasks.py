@@ -1,0 +1,198 @@
+"""The logs of all tasks in DynamoDB: events put once, heads that only move forwards, snapshots.
+
+How a log is read is decided in `dynamodb_reading`, how tasks are listed in `dynamodb_listing`; this file
+turns events, heads and snapshots into items and back.
+"""
+
+import contextlib
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from a2a_serverless.adapters.dynamodb_bodies import Bodies
+from a2a_serverless.adapters.dynamodb_keys import due_shard, list_order, task_event, task_head, task_snapshot
+from a2a_serverless.adapters.dynamodb_listing import find, list_context, list_state
+from a2a_serverless.adapters.dynamodb_reading import Reading, read_all
+from a2a_serverless.adapters.dynamodb_table import (
+    IS_ABSENT,
+    IS_PRESENT,
+    DynamoTable,
+    Item,
+    ItemKey,
+    RefusedError,
+    setting,
+)
+from a2a_serverless.ports import Contents, Head, Identifiers, PositionTakenError, TaskPage, TaskQuery
+from a2a_serverless.protocol.scalars import print_timestamp
+from a2a_serverless.tasks.fold import LoggedTask
+from a2a_serverless.tasks.log import SCHEMA_VERSION, LoggedEvent, TaskKey, entry_body, read_entry
+
+POSITION_IS_FREE = IS_ABSENT
+"""No event stands at the position; one whose task has expired counts as none."""
+
+HEAD_IS_EARLIER = f"({IS_ABSENT} OR #position < :position)"
+"""The head tells of a shorter log than the one to be written."""
+
+HEAD_IS_NOT_LATER = f"({IS_ABSENT} OR #position <= :position)"
+"""The same for a repair, which may rewrite the head of a log that has not grown."""
+
+SNAPSHOT_IS_NOT_LATER = "(attribute_not_exists(#snapshot) OR #snapshot <= :snapshot OR #expires <= :now)"
+"""No newer snapshot is known than the one to be named."""
+
+EVENT_LIMIT = 300 * 1024
+SNAPSHOT_LIMIT = 64 * 1024
+FIRST_TAIL_STEP = 4
+"""Events looked for after one was found, then twice as many each time: an empty key costs a read too."""
+
+
+@dataclass(frozen=True)
+class DynamoTasks:
+    """The logs of all tasks, with their caches."""
+
+    table: DynamoTable
+    contents: Contents
+    identifiers: Identifiers
+    events: Bodies = field(init=False)
+    snapshots: Bodies = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "events", Bodies(self.contents, self.identifiers, EVENT_LIMIT))
+        object.__setattr__(self, "snapshots", Bodies(self.contents, self.identifiers, SNAPSHOT_LIMIT))
+
+    def append(self, key: TaskKey, event: LoggedEvent) -> None:
+        """Write one event at its position, once; raises PositionTakenError.
+
+        The SDK repeats a request whose answer was lost, silently. Refused by an event of the same writer,
+        the first attempt had arrived.
+        """
+        try:
+            self.table.put(self._event_item(key, event), when=POSITION_IS_FREE)
+        except RefusedError as refused:
+            if refused.standing is None:
+                raise
+            standing = self._event(refused.standing)
+            if standing.writer != event.writer:
+                raise PositionTakenError(standing) from refused
+
+    def load(self, key: TaskKey, *, about: int = 0) -> LoggedTask:
+        """The task as its log tells it now, strongly consistent.
+
+        One request when `about` is right and at most 24; otherwise two, and more only for long logs without
+        a snapshot.
+        """
+        reading = Reading(key, about)
+        read_all([reading], self._fetch)
+        return reading.task(self._snapshot, self._event)
+
+    def load_many(self, keys: Sequence[TaskKey]) -> Sequence[LoggedTask]:
+        """The tasks of these keys, in the same order: a round for the heads, a round for the rest."""
+        readings = {key: Reading(key) for key in keys}
+        read_all(readings.values(), self._fetch)
+        return [readings[key].task(self._snapshot, self._event) for key in keys]
+
+    def events_after(self, key: TaskKey, position: int, limit: int) -> Sequence[LoggedEvent]:
+        """Up to `limit` events right after `position`, eventually consistent; half a read unit when none."""
+        found: list[LoggedEvent] = []
+        step = 1
+        while len(found) < limit:
+            first = position + len(found) + 1
+            asked = [task_event(key, first + offset) for offset in range(min(step, limit - len(found)))]
+            answers = self.table.get_all(asked, consistent=False)
+            for place in asked:
+                if place not in answers:
+                    return found
+                found.append(self._event(answers[place]))
+            step = FIRST_TAIL_STEP if step == 1 else 2 * step
+        return found
+
+    def write_head(self, key: TaskKey, head: Head, *, repair: bool = False) -> None:
+        """Store the head unless one of a later position stands (with `repair`: or of the same); silent if so.
+
+        Other attributes of the item stay, and so does the name of a newer snapshot.
+        """
+        values, removed = _head_attributes(key, head)
+        earlier = HEAD_IS_NOT_LATER if repair else HEAD_IS_EARLIER
+        if head.snapshot:
+            try:
+                self.table.update(
+                    task_head(key),
+                    setting([*values, "snapshot"], removing=removed),
+                    when=f"{earlier} AND {SNAPSHOT_IS_NOT_LATER}",
+                    values={**values, "snapshot": head.snapshot},
+                )
+            except RefusedError as refused:
+                known = refused.standing or {}
+                if known.get("snapshot", 0) <= head.snapshot:
+                    return
+            else:
+                return
+        with contextlib.suppress(RefusedError):
+            self.table.update(task_head(key), setting(values, removing=removed), when=earlier, values=values)
+
+    def mark_due(self, key: TaskKey, due_at: datetime) -> None:
+        """Make sure that somebody looks at the task at `due_at`; silent when the task has no head."""
+        place = task_head(key)
+        with contextlib.suppress(RefusedError):
+            self.table.update(
+                place,
+                setting(("due_shard", "due_at")),
+                when=IS_PRESENT,
+                values={"due_shard": due_shard(place), "due_at": print_timestamp(due_at)},
+            )
+
+    def write_snapshot(self, key: TaskKey, task: LoggedTask) -> None:
+        """Keep the fold of the log up to the task's position; above 64 KB in `Contents`."""
+        place = task_snapshot(key, task.position)
+        body = self.snapshots.stowed(place, task.to_json())
+        self.table.put({**place._asdict(), "position": task.position, "expires": task.expires, **body})
+
+    def find(self, query: TaskQuery) -> TaskPage:
+        """The tasks that match; reads indexes, which lag. No decision may rest on it."""
+        return find(self.table, query)
+
+    def _fetch(self, keys: Collection[ItemKey]) -> Mapping[ItemKey, Item]:
+        return self.table.get_all(keys)
+
+    def _event_item(self, key: TaskKey, event: LoggedEvent) -> Item:
+        place = task_event(key, event.position)
+        return {
+            **place._asdict(),
+            "kind": event.entry.kind,
+            "v": SCHEMA_VERSION,
+            "position": event.position,
+            "writer": event.writer,
+            "expires": event.expires,
+            **({"pushable": True} if event.pushable else {}),
+            **self.events.stowed(place, entry_body(event.entry)),
+        }
+
+    def _event(self, item: Item) -> LoggedEvent:
+        return LoggedEvent(
+            position=item["position"],
+            writer=item["writer"],
+            expires=item["expires"],
+            entry=read_entry(item["kind"], item["v"], self.events.read(item)),
+        )
+
+    def _snapshot(self, item: Item) -> LoggedTask:
+        return LoggedTask.model_validate(json.loads(self.snapshots.read(item)))
+
+
+def _head_attributes(key: TaskKey, head: Head) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The attributes that a head sets, but for its snapshot, and those it removes."""
+    values: dict[str, Any] = {
+        "position": head.position,
+        "state": head.state.value,
+        "status_at": print_timestamp(head.status_at),
+        "context_id": head.context_id,
+        "expires": head.expires,
+        "list_state": list_state(key.tenant, key.owner, head.state),
+        "list_context": list_context(key.tenant, key.owner, head.context_id),
+        "list_order": list_order(head.status_at, key.task_id),
+    }
+    if head.due_at is None:
+        return values, ("due_shard", "due_at")
+    due = {"due_shard": due_shard(task_head(key)), "due_at": print_timestamp(head.due_at)}
+    return {**values, **due}, ()
