@@ -21,7 +21,7 @@ UNDECLARED: Mapping[Capability, type[A2AError]] = {
 
 
 def require(ports: Ports, operation: Operation) -> None:
-    """Refuse an operation whose capability this deployment does not declare, before its parameters are looked at.
+    """Refuse an operation whose capability this deployment does not declare, whatever its parameters.
 
     Raises:
         UnsupportedOperationError: streaming, or the extended card, is not declared.

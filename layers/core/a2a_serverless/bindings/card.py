@@ -1,0 +1,127 @@
+"""The agent card of a deployment, and how it is answered (specification 4.4, 8.2, 8.6).
+
+The card says what works here and nothing else: it is built from the agent's profile, the capabilities the
+operations serve and the ways in that are configured. Its bytes are the same for every caller of one
+address, so their hash is their entity tag.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property, lru_cache
+from http import HTTPStatus
+
+from a2a_serverless.agent import AgentProfile
+from a2a_serverless.bindings.caller import Admittance
+from a2a_serverless.bindings.conditional import http_date, is_current
+from a2a_serverless.bindings.http import JSON, HttpRequest, HttpResponse
+from a2a_serverless.ports import Policy
+from a2a_serverless.protocol.card import (
+    AgentCapabilities,
+    AgentCard,
+    AgentExtension,
+    AgentInterface,
+    HTTPAuthSecurityScheme,
+    SecurityRequirement,
+    SecurityScheme,
+    StringList,
+)
+from a2a_serverless.protocol.parameters import SERVED_VERSIONS
+
+CARD_PATH = "/.well-known/agent-card.json"
+
+MAX_AGE = 300
+"""Seconds a client may use a card without asking: how late it may notice a deployment."""
+
+BINDINGS = ("JSONRPC", "HTTP+JSON")
+"""In order of preference. Both are served below the same address."""
+
+SCHEME = "bearer"
+
+
+@dataclass(frozen=True)
+class CardSource:
+    """What the card is made of, the same for the life of a process."""
+
+    profile: AgentProfile
+    policy: Policy
+    admittance: Admittance
+    extensions: Sequence[AgentExtension] = ()
+    deployed_at: datetime | None = None
+
+    def card(self, base_url: str) -> AgentCard:
+        """The card of this deployment as reached under an address."""
+        profile = self.profile
+        return AgentCard(
+            name=profile.name,
+            description=profile.description,
+            version=profile.version,
+            provider=profile.provider,
+            documentation_url=profile.documentation_url,
+            icon_url=profile.icon_url,
+            supported_interfaces=tuple(
+                AgentInterface(url=base_url, protocol_binding=binding, protocol_version=version)
+                for version in SERVED_VERSIONS
+                for binding in BINDINGS
+            ),
+            capabilities=self._capabilities,
+            default_input_modes=tuple(profile.input_modes),
+            default_output_modes=tuple(profile.output_modes),
+            skills=tuple(profile.skills),
+            security_schemes=self._schemes,
+            security_requirements=tuple(
+                SecurityRequirement(schemes={name: StringList()}) for name in self._schemes
+            ),
+        )
+
+    @cached_property
+    def _capabilities(self) -> AgentCapabilities:
+        declared = self.policy.capabilities
+        return AgentCapabilities(
+            streaming="streaming" in declared,
+            push_notifications="push_notifications" in declared,
+            extended_agent_card="extended_agent_card" in declared,
+            extensions=tuple(self.extensions),
+        )
+
+    @cached_property
+    def _schemes(self) -> dict[str, SecurityScheme]:
+        if not self.admittance.tokens:
+            return {}
+        scheme = HTTPAuthSecurityScheme(
+            scheme="Bearer", description="A token given to you by whoever runs the agent."
+        )
+        return {SCHEME: SecurityScheme(http_auth_security_scheme=scheme)}
+
+
+@dataclass(frozen=True)
+class ServedCard:
+    """The card's bytes and their entity tag."""
+
+    body: bytes
+    etag: str
+
+
+class CardDesk:
+    """Answers for the card, printing it once per address."""
+
+    def __init__(self, source: CardSource) -> None:
+        self._source = source
+        self._served = lru_cache(maxsize=16)(self._print)
+
+    def answer(self, request: HttpRequest) -> HttpResponse:
+        """Answer a GET or HEAD of the card."""
+        served = self._served(self._source.admittance.address(request))
+        modified = self._source.deployed_at
+        headers = {"ETag": served.etag, "Cache-Control": f"public, max-age={MAX_AGE}"}
+        if modified is not None:
+            headers["Last-Modified"] = http_date(modified)
+        if is_current(request, served.etag, modified):
+            return HttpResponse(HTTPStatus.NOT_MODIFIED, headers)
+        body = b"" if request.method == "HEAD" else served.body
+        return HttpResponse(HTTPStatus.OK, {"Content-Type": JSON, **headers}, body)
+
+    def _print(self, base_url: str) -> ServedCard:
+        body = self._source.card(base_url).to_json().encode()
+        return ServedCard(body, f'"{hashlib.sha256(body).hexdigest()[:32]}"')

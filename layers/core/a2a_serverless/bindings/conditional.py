@@ -1,0 +1,39 @@
+"""Conditional requests (RFC 9110, 13): whether a client's copy is still the current one.
+
+Small enough to own: the frameworks at hand either compare If-None-Match as a plain string or cost more to
+load than the whole function. Knows validators and header values only.
+"""
+
+import re
+from datetime import datetime
+from email.utils import format_datetime, parsedate_to_datetime
+
+from a2a_serverless.bindings.http import HttpRequest
+
+ENTITY_TAG = re.compile(r'(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")')
+
+
+def http_date(moment: datetime) -> str:
+    """A moment in UTC as HTTP prints it."""
+    return format_datetime(moment.replace(microsecond=0), usegmt=True)
+
+
+def is_current(request: HttpRequest, etag: str, last_modified: datetime | None = None) -> bool:
+    """Whether to answer 304 Not Modified to a GET or HEAD.
+
+    `etag` is a strong entity tag with its quotes. If-None-Match compares weakly and, when present, makes
+    If-Modified-Since not count; a date that is none is ignored (13.1.2, 13.1.3).
+    """
+    tags = request.header("if-none-match")
+    if tags is not None:
+        return tags.strip() == "*" or etag in ENTITY_TAG.findall(tags)
+    since = _date(request.header("if-modified-since"))
+    return since is not None and last_modified is not None and last_modified.replace(microsecond=0) <= since
+
+
+def _date(text: str | None) -> datetime | None:
+    try:
+        date = parsedate_to_datetime(text) if text else None
+    except ValueError:
+        return None
+    return date if date is not None and date.tzinfo is not None else None

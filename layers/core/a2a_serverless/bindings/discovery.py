@@ -1,0 +1,44 @@
+"""How the agent is discovered: the card at its well-known address and a health check, served by FastAPI.
+
+The one module of the package that loads a web framework; only the card's function imports it. The request
+is the gateway's event, not what the framework makes of it: the card's address must never come from a Host
+header.
+"""
+
+from fastapi import FastAPI, Request, Response
+from starlette.exceptions import HTTPException
+
+from a2a_serverless.bindings.card import CARD_PATH, CardDesk
+from a2a_serverless.bindings.gateway import request_of
+from a2a_serverless.bindings.http import CORS, JSON, HttpResponse, preflight
+
+READING = ["GET", "HEAD"]
+HEALTHY = HttpResponse(200, {"Content-Type": JSON, "Cache-Control": "no-store"}, b'{"status":"healthy"}')
+
+
+def discovery(desk: CardDesk) -> FastAPI:
+    """The application of the card's function, for Mangum to run."""
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+
+    @app.api_route(CARD_PATH, methods=READING)
+    async def card(request: Request) -> Response:
+        return _sent(desk.answer(request_of(request.scope["aws.event"])))
+
+    @app.api_route("/health", methods=READING)
+    async def health() -> Response:
+        return _sent(HEALTHY)
+
+    @app.options(CARD_PATH)
+    @app.options("/health")
+    async def options() -> Response:
+        return _sent(preflight())
+
+    @app.exception_handler(HTTPException)
+    async def refused(_: Request, error: HTTPException) -> Response:
+        return Response(status_code=error.status_code, headers={**CORS, **(error.headers or {})})
+
+    return app
+
+
+def _sent(response: HttpResponse) -> Response:
+    return Response(response.body, int(response.status), {**CORS, **response.headers})

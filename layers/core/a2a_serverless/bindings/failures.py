@@ -1,0 +1,76 @@
+"""What may go wrong around an operation, and the one place where an unexpected exception becomes an answer.
+
+The specification has no rows for what only HTTP can refuse. Each such refusal is a kind of the row that
+says it best, so both bindings print it like any other error. No text of an exception ever leaves through
+here.
+"""
+
+from collections.abc import Sequence
+from http import HTTPStatus
+
+from a2a_serverless.bindings.http import MAX_ANSWER, MAX_BODY, HttpRequest
+from a2a_serverless.ports import Incidents
+from a2a_serverless.protocol.errors import (
+    A2AError,
+    ContentTypeNotSupportedError,
+    InternalError,
+    InvalidRequestError,
+    MethodNotFoundError,
+)
+
+
+class MethodNotAllowedError(MethodNotFoundError):
+    """The address exists, but not for this verb; `allowed` lists the ones it has."""
+
+    http_status = HTTPStatus.METHOD_NOT_ALLOWED
+    status = "UNIMPLEMENTED"
+    reason = "METHOD_NOT_ALLOWED"
+    text = "Method not allowed"
+
+    def __init__(self, allowed: Sequence[str]) -> None:
+        super().__init__()
+        self.allowed = tuple(allowed)
+
+
+class UnsupportedMediaTypeError(ContentTypeNotSupportedError):
+    """The request's own Content-Type is not JSON (RFC 9110, 15.5.16)."""
+
+    http_status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
+
+
+class BodyTooLargeError(InvalidRequestError):
+    """The request's body exceeds what is read."""
+
+    http_status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    reason = "REQUEST_TOO_LARGE"
+    text = f"The request exceeds {MAX_BODY} bytes"
+
+
+class AnswerTooLargeError(InternalError):
+    """The answer exceeds what a function may return in one piece. Not a fault, so it has no incident."""
+
+    reason = "RESPONSE_TOO_LARGE"
+    text = "The answer is too large to be sent at once: ask for less history, fewer tasks or no artifacts"
+
+
+def check_body(request: HttpRequest) -> None:
+    """Raises BodyTooLargeError when the body is over the limit."""
+    if len(request.body) > MAX_BODY:
+        raise BodyTooLargeError
+
+
+def check_answer(body: bytes) -> bytes:
+    """The text of an answer, unless it is too large once quoted inside the function's own JSON.
+
+    Raises AnswerTooLargeError.
+    """
+    if len(body) + body.count(b'"') + body.count(b"\\") > MAX_ANSWER:
+        raise AnswerTooLargeError
+    return body
+
+
+def public(error: Exception, incidents: Incidents, request: HttpRequest) -> A2AError:
+    """The error as a caller may see it: one of the protocol's as it is, any other as an incident's id."""
+    if isinstance(error, A2AError):
+        return error
+    return InternalError(metadata={"errorId": incidents.report(error, request=request.request_id)})

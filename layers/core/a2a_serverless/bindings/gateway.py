@@ -1,0 +1,104 @@
+"""API Gateway's REST proxy event (payload format 1.0) to a request, and a response to what it expects back.
+
+The only module that knows these shapes:
+https://docs.aws.amazon.com/apigateway/latest/developerguide/set-up-lambda-proxy-integrations.html
+"""
+
+import base64
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from a2a_serverless.bindings.http import CORS, HttpRequest, HttpResponse
+
+Event = Mapping[str, Any]
+
+TEXTUAL = ("application/json", "application/a2a+json", "text/")
+"""Beginnings of the media types whose bodies are text; any other body is answered in base64."""
+
+
+def answer(event: Event, binding: Callable[[HttpRequest], HttpResponse]) -> dict[str, Any]:
+    """Let a binding answer an event."""
+    return event_of(binding(request_of(event)))
+
+
+def request_of(event: Event) -> HttpRequest:
+    """The request an event delivers."""
+    context = event.get("requestContext") or {}
+    path = path_of(event)
+    return HttpRequest(
+        method=str(event["httpMethod"]).upper(),
+        path=path,
+        headers=_headers(event),
+        query=_values(event.get("multiValueQueryStringParameters"), event.get("queryStringParameters")),
+        body=_body(event),
+        origin=_origin(context, path),
+        request_id=str(context.get("requestId") or ""),
+    )
+
+
+def path_of(event: Event) -> str:
+    """The path below this deployment's address.
+
+    The resource says it best: `path` repeats the base path under which a custom domain mapped the API.
+    """
+    resource = str(event.get("resource") or "")
+    greedy = (event.get("pathParameters") or {}).get("proxy")
+    if greedy is not None and resource == "/{proxy+}":
+        return f"/{greedy}"
+    if resource and "{" not in resource:
+        return resource
+    return str(event.get("path") or "/")
+
+
+def event_of(response: HttpResponse) -> dict[str, Any]:
+    """What a function returns for API Gateway to send, with the headers every answer has."""
+    headers = {**CORS, **response.headers}
+    media_type = response.headers.get("Content-Type", "")
+    textual = not response.body or media_type.startswith(TEXTUAL)
+    body = response.body.decode() if textual else base64.b64encode(response.body).decode("ascii")
+    return {
+        "statusCode": int(response.status),
+        "headers": headers,
+        "multiValueHeaders": {},
+        "body": body,
+        "isBase64Encoded": not textual,
+    }
+
+
+def _headers(event: Event) -> dict[str, tuple[str, ...]]:
+    headers: dict[str, tuple[str, ...]] = {}
+    for name, values in _values(event.get("multiValueHeaders"), event.get("headers")).items():
+        lower = name.lower()
+        headers[lower] = headers.get(lower, ()) + values
+    return headers
+
+
+def _values(many: object, single: object) -> dict[str, tuple[str, ...]]:
+    """Values by name; the map with all of them when it is there, which an event for a test may not have."""
+    if isinstance(many, Mapping):
+        return {str(name): tuple(str(value) for value in values or ()) for name, values in many.items()}
+    if isinstance(single, Mapping):
+        return {str(name): (str(value),) for name, value in single.items()}
+    return {}
+
+
+def _body(event: Event) -> bytes:
+    body = event.get("body")
+    if not body:
+        return b""
+    if event.get("isBase64Encoded"):
+        return base64.b64decode(body)
+    return str(body).encode(errors="surrogatepass")
+
+
+def _origin(context: Mapping[str, Any], path: str) -> str:
+    """Scheme, domain and what stands before the path: the stage, or a base path on a domain of one's own."""
+    domain = context.get("domainName")
+    if not domain:
+        return ""
+    whole = str(context.get("path") or "")
+    if whole.endswith(path):
+        before = whole.removesuffix(path)
+    else:
+        before = whole if whole and path == "/" else f"/{context.get('stage') or ''}"
+    return f"https://{domain}{before.rstrip('/')}"

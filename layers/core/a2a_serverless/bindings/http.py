@@ -1,0 +1,87 @@
+"""An HTTP request and an HTTP response as values, and what every answer of this deployment has in common.
+
+The vocabulary of the bindings. Knows no event of API Gateway, no operation and no error.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+
+from a2a_serverless.protocol.parameters import EXTENSIONS, VERSION
+
+JSON = "application/json"
+A2A_JSON = "application/a2a+json"
+
+MAX_BODY = 4 * 1024 * 1024
+"""Bytes of a request's body. Lambda takes 6 MB, of which base64 and the event around it leave about this."""
+
+MAX_ANSWER = 6_000_000
+"""Bytes of an answer as Lambda counts them: 6 MB, with room for the event around it."""
+
+CORS = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Expose-Headers": (
+        f"{VERSION}, {EXTENSIONS}, Allow, Content-Disposition, ETag, Retry-After, WWW-Authenticate, "
+        "x-amzn-RequestId"
+    ),
+}
+"""On every answer, errors included: without them a browser shows its page nothing but "network error"."""
+
+PREFLIGHT = {
+    "Access-Control-Allow-Methods": "GET, HEAD, POST, DELETE, OPTIONS",
+    "Access-Control-Allow-Headers": f"{VERSION}, {EXTENSIONS}, Authorization, Content-Type, Last-Event-ID",
+    "Access-Control-Max-Age": "7200",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """One request.
+
+    Attributes:
+        method: the verb, in capitals.
+        path: what follows the address of this deployment, without the stage; may be percent-encoded.
+        headers: all values by lower-case name, in order.
+        query: all values by name, decoded, in order.
+        body: the bytes, whatever their encoding on the way.
+        origin: the address the request came in by, `https://domain/stage`, as the gateway says it.
+        request_id: names the request in the logs of the gateway.
+    """
+
+    method: str
+    path: str
+    headers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    query: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    body: bytes = b""
+    origin: str = ""
+    request_id: str = ""
+
+    def header(self, name: str) -> str | None:
+        """The value of a header, several joined by commas (RFC 9110, 5.3); None when it is absent."""
+        values = self.headers.get(name.lower())
+        return ", ".join(values) if values else None
+
+    @property
+    def media_type(self) -> str | None:
+        """The media type of the body, without parameters and in lower case; None when it is not said."""
+        said = self.header("content-type")
+        return said.partition(";")[0].strip().lower() if said else None
+
+    def accepts(self, media_type: str) -> bool:
+        """Whether the client names this media type in Accept; a wildcard names nothing."""
+        ranges = (self.header("accept") or "").lower().split(",")
+        return any(each.partition(";")[0].strip() == media_type for each in ranges)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpResponse:
+    """One answer. `headers` are its own; those of `CORS` are added when it is sent."""
+
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+
+def preflight() -> HttpResponse:
+    """What a browser wants to know before it sends a page's request."""
+    return HttpResponse(HTTPStatus.NO_CONTENT, PREFLIGHT)

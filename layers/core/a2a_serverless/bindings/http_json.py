@@ -1,0 +1,84 @@
+"""The HTTP+JSON binding (specification 11): every operation under an address, errors as google.rpc.Status.
+
+Decisions the specification leaves open: an answer has the media type of the request where that says
+`application/json`, and `application/a2a+json` otherwise; an error is `application/json` unless Accept names
+the other. A HEAD is a GET whose body is kept back. Addresses are strict: a slash at the end is another
+address.
+"""
+
+import json
+from http import HTTPStatus
+
+from a2a_serverless.bindings.caller import CHALLENGE
+from a2a_serverless.bindings.content import content_response
+from a2a_serverless.bindings.failures import MethodNotAllowedError, check_answer, check_body, public
+from a2a_serverless.bindings.http import A2A_JSON, JSON, HttpRequest, HttpResponse, preflight
+from a2a_serverless.bindings.request_fields import request_fields
+from a2a_serverless.bindings.routes import Found, find, find_content, segments_of
+from a2a_serverless.bindings.service import Endpoint, negotiated, perform
+from a2a_serverless.protocol.errors import A2AError, MethodNotFoundError, UnauthenticatedError
+from a2a_serverless.protocol.operations import Operation
+
+
+def answer(endpoint: Endpoint, request: HttpRequest) -> HttpResponse:
+    """Answer one HTTP request to the HTTP+JSON interface or to the artifacts route."""
+    if request.method == "OPTIONS":
+        return preflight()
+    try:
+        response = _reply(endpoint, request)
+    except Exception as error:  # noqa: BLE001  whatever it is, the caller gets an answer and no text of ours
+        response = _refusal(public(error, endpoint.ports.incidents, request), request)
+    return HttpResponse(response.status, response.headers) if request.method == "HEAD" else response
+
+
+def _reply(endpoint: Endpoint, request: HttpRequest) -> HttpResponse:
+    principal = endpoint.admittance.authenticate(request)
+    segments = segments_of(request.path)
+    found = find(segments)
+    if found is None:
+        content = find_content(segments)
+        if content is not None:
+            return content_response(endpoint, request, principal, content)
+        raise MethodNotFoundError("There is nothing at this address")
+    operation = _operation(found, request)
+    service = negotiated(endpoint, request)
+    check_body(request)
+    result = perform(
+        endpoint, request, principal, operation, request_fields(operation, request, found.fields)
+    )
+    printed = "{}" if result is None else result.to_json()
+    headers = {"Content-Type": _media_type(request), **service.headers()}
+    return HttpResponse(HTTPStatus.OK, headers, check_answer(printed.encode()))
+
+
+def _operation(found: Found, request: HttpRequest) -> Operation:
+    """Raises MethodNotAllowedError, which lists what the address does take."""
+    operation = found.operations.get("GET" if request.method == "HEAD" else request.method)
+    if operation is None:
+        reading = ("HEAD",) if "GET" in found.operations else ()
+        raise MethodNotAllowedError((*found.operations, *reading, "OPTIONS"))
+    return operation
+
+
+def _media_type(request: HttpRequest) -> str:
+    if request.accepts(A2A_JSON):
+        return A2A_JSON
+    return JSON if request.media_type == JSON or request.accepts(JSON) else A2A_JSON
+
+
+def _refusal(error: A2AError, request: HttpRequest) -> HttpResponse:
+    """The one place where an error becomes a google.rpc.Status (11.6)."""
+    body = {
+        "error": {
+            "code": int(error.http_status),
+            "status": error.status,
+            "message": error.message,
+            "details": error.details(),
+        }
+    }
+    headers = {"Content-Type": A2A_JSON if request.accepts(A2A_JSON) else JSON}
+    if isinstance(error, UnauthenticatedError):
+        headers |= CHALLENGE
+    if isinstance(error, MethodNotAllowedError):
+        headers["Allow"] = ", ".join(error.allowed)
+    return HttpResponse(error.http_status, headers, json.dumps(body, separators=(",", ":")).encode())

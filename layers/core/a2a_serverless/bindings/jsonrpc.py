@@ -1,0 +1,139 @@
+"""The JSON-RPC 2.0 binding (specification 9): POST to the interface's address, one request, one reply.
+
+Decisions the specification leaves open: errors travel with HTTP status 200 unless HTTP itself refuses (401,
+403, 405, 413, 429). An id is a string, a number or null, and null gets a reply. A request without an id is
+a notification, which nobody could be told the task of: it is refused and nothing runs. So is a batch. A
+missing Content-Type is taken for JSON. Which address was posted to is the gateway's business: whatever
+reaches this binding is a call.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from a2a_serverless.bindings.caller import CHALLENGE, Principal
+from a2a_serverless.bindings.failures import MethodNotAllowedError, check_answer, check_body, public
+from a2a_serverless.bindings.http import A2A_JSON, JSON, HttpRequest, HttpResponse, preflight
+from a2a_serverless.bindings.service import Endpoint, negotiated, perform
+from a2a_serverless.protocol.errors import (
+    A2AError,
+    ContentTypeNotSupportedError,
+    InvalidParamsError,
+    InvalidRequestError,
+    MethodNotFoundError,
+    UnauthenticatedError,
+)
+from a2a_serverless.protocol.operations import OPERATION_OF_METHOD
+from a2a_serverless.protocol.protojson import parse_json
+
+Id = str | int | float | None
+
+REFUSED_BY_HTTP = frozenset(
+    {
+        HTTPStatus.UNAUTHORIZED,
+        HTTPStatus.FORBIDDEN,
+        HTTPStatus.METHOD_NOT_ALLOWED,
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        HTTPStatus.TOO_MANY_REQUESTS,
+    }
+)
+ALLOWED = ("POST", "OPTIONS")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request object that keeps the rules of JSON-RPC; its `params` have not been looked at yet."""
+
+    id: Id
+    method: str
+    params: object
+
+
+class BadEnvelopeError(InvalidRequestError):
+    """The body is no request object. Carries the id to answer under, None when it cannot be told."""
+
+    def __init__(self, field: str, description: str, request_id: Id = None) -> None:
+        super().__init__(violations=InvalidParamsError.of(field, description).violations)
+        self.request_id = request_id
+
+
+def answer(endpoint: Endpoint, request: HttpRequest) -> HttpResponse:
+    """Answer one HTTP request to the JSON-RPC interface."""
+    if request.method == "OPTIONS":
+        return preflight()
+    request_id: Id = None
+    try:
+        principal = _caller(endpoint, request)
+        call = read_call(parse_json(request.body))
+        request_id = call.id
+        return _reply(endpoint, request, principal, call)
+    except BadEnvelopeError as error:
+        return _refusal(error, error.request_id)
+    except Exception as error:  # noqa: BLE001  whatever it is, the caller gets an answer and no text of ours
+        return _refusal(public(error, endpoint.ports.incidents, request), request_id)
+
+
+def _caller(endpoint: Endpoint, request: HttpRequest) -> Principal:
+    """Who calls, and whether the body may be read at all: nothing of it is before the caller is known."""
+    if request.method != "POST":
+        raise MethodNotAllowedError(ALLOWED)
+    principal = endpoint.admittance.authenticate(request)
+    if request.media_type not in (None, JSON, A2A_JSON):
+        raise ContentTypeNotSupportedError(f"The request must be {JSON}")
+    check_body(request)
+    return principal
+
+
+def read_call(body: object) -> Call:
+    """Read a request object (JSON-RPC 2.0, 4).
+
+    Raises:
+        BadEnvelopeError: it is none, or a notification, or a batch.
+    """
+    if isinstance(body, list):
+        raise BadEnvelopeError("", "must be one request: batches are not served")
+    if not isinstance(body, dict):
+        raise BadEnvelopeError("", "must be an object")
+    if "id" not in body:
+        raise BadEnvelopeError("id", "is required: notifications are not served")
+    if not isinstance(body["id"], str | int | float | None) or isinstance(body["id"], bool):
+        raise BadEnvelopeError("id", "must be a string, a number or null")
+    request_id: Id = body["id"]
+    if body.get("jsonrpc") != "2.0":
+        raise BadEnvelopeError("jsonrpc", 'must be "2.0"', request_id)
+    method = body.get("method")
+    if not isinstance(method, str):
+        raise BadEnvelopeError("method", "must be a string", request_id)
+    return Call(request_id, method, body.get("params", {}))
+
+
+def _reply(endpoint: Endpoint, request: HttpRequest, principal: Principal, call: Call) -> HttpResponse:
+    service = negotiated(endpoint, request)
+    operation = OPERATION_OF_METHOD.get(call.method)
+    if operation is None:
+        raise MethodNotFoundError
+    if not isinstance(call.params, Mapping):
+        raise InvalidParamsError.of("params", "must be an object")
+    result = perform(endpoint, request, principal, operation, call.params)
+    printed = "null" if result is None else result.to_json()
+    body = f'{{"jsonrpc":"2.0","id":{json.dumps(call.id)},"result":{printed}}}'
+    return HttpResponse(
+        HTTPStatus.OK, {"Content-Type": JSON, **service.headers()}, check_answer(body.encode())
+    )
+
+
+def _refusal(error: A2AError, request_id: Id) -> HttpResponse:
+    """The one place where an error becomes a JSON-RPC error object (9.5)."""
+    reply = {
+        "jsonrpc": "2.0",
+        "id": request_id,
+        "error": {"code": error.code, "message": error.message, "data": error.details()},
+    }
+    headers = {"Content-Type": JSON}
+    if isinstance(error, UnauthenticatedError):
+        headers |= CHALLENGE
+    if isinstance(error, MethodNotAllowedError):
+        headers["Allow"] = ", ".join(error.allowed)
+    status = error.http_status if error.http_status in REFUSED_BY_HTTP else HTTPStatus.OK
+    return HttpResponse(status, headers, json.dumps(reply, separators=(",", ":")).encode())

@@ -1,0 +1,162 @@
+"""The environment of a function as one frozen value, read once when its process starts.
+
+Nothing else in the package reads the environment. A variable that is missing or wrong fails the start of
+the function under its name, not a request later; values are never repeated in the message, since some of
+them are secret.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Annotated, Literal, NamedTuple, Self
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticCustomError
+
+from a2a_serverless.protocol.scalars import Timestamp
+
+REFERENCE = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*")
+TOKEN = re.compile(r"([A-Za-z0-9_.-]{1,64}):([0-9a-f]{64})")
+
+
+class SettingsError(Exception):
+    """The environment does not describe a deployment; the message names every variable at fault."""
+
+
+class TokenHash(NamedTuple):
+    """Whose bearer token it is, and the SHA-256 of the token."""
+
+    name: str
+    sha256: bytes
+
+
+def _wrong(text: str) -> PydanticCustomError:
+    return PydanticCustomError("setting", "{text}", {"text": text})
+
+
+def _switch(on: str, off: str) -> BeforeValidator:
+    def read(value: object) -> object:
+        if value not in (on, off, True, False):
+            raise _wrong(f"must be {on} or {off}")
+        return value in (on, True)
+
+    return BeforeValidator(read)
+
+
+def _reference(text: str) -> str:
+    if text and not REFERENCE.fullmatch(text):
+        raise _wrong("must be module:attribute")
+    return text
+
+
+def _required(text: str) -> str:
+    if not text:
+        raise _wrong("must not be empty")
+    return text
+
+
+def _address(text: str) -> str:
+    """An absolute URL that paths can be put behind; an empty one is left to the request's own address."""
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        raise _wrong("must be a URL") from None
+    whole = parts.scheme in ("http", "https") and parts.hostname and not parts.username
+    if text and (not whole or "?" in text or "#" in text):
+        raise _wrong("must be an absolute http or https URL without credentials, query or fragment")
+    return text.rstrip("/")
+
+
+def _none_when_empty(value: object) -> object:
+    return None if value == "" else value
+
+
+def _tokens(value: object) -> object:
+    """`name:sha256hex,...`; a name may come twice, so that a token can be replaced without a gap."""
+    if not isinstance(value, str):
+        return value
+    entries = [entry.strip() for entry in value.split(",")] if value.strip() else []
+    found = [TOKEN.fullmatch(entry) for entry in entries]
+    if not all(found):
+        raise _wrong(f"entry {found.index(None) + 1} must be name:sha256 in lower-case hexadecimal")
+    return tuple(TokenHash(entry[1], bytes.fromhex(entry[2])) for entry in found if entry)
+
+
+Required = Annotated[str, AfterValidator(_required)]
+Reference = Annotated[str, AfterValidator(_reference)]
+
+
+class Settings(BaseModel):
+    """What a deployment says to its functions; each field is the variable of its name in capitals.
+
+    Attributes:
+        base_url: public address without a trailing slash; empty means the address a request came in by.
+        agent, agent_profile, instant_answer: `module:attribute`; no profile means `profile` beside the agent.
+        deployed_at: when this deployment was made, if it says.
+        deduplication: whether a message id admits a message once.
+        bearer_tokens: who may call, by token.
+        anonymous: whether callers without a token are served.
+        local_principal: whom every caller without a token is taken for; on one's own machine only.
+        blocking_wait_seconds: longest wait of a SendMessage; the gateway gives up at 29.
+        loopback_webhooks: whether webhooks may point at this machine; for tests only.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
+
+    tasks_table: Required
+    content_bucket: Required
+    turn_state_machine_arn: Required
+    agent: Annotated[Reference, AfterValidator(_required)]
+    agent_profile: Reference = ""
+    instant_answer: Reference = ""
+    base_url: Annotated[str, AfterValidator(_address)] = ""
+    deployed_at: Annotated[Timestamp | None, BeforeValidator(_none_when_empty)] = None
+    deduplication: Annotated[bool, _switch("on", "off")] = True
+    bearer_tokens: Annotated[tuple[TokenHash, ...], BeforeValidator(_tokens)] = Field(default=(), repr=False)
+    anonymous: Annotated[bool, _switch("allowed", "refused")] = False
+    local_principal: str = ""
+    retention_days: Annotated[int, Field(ge=1, le=3650)] = 30
+    blocking_wait_seconds: Annotated[float, Field(ge=0, le=900)] = 25
+    loopback_webhooks: Annotated[bool, _switch("allowed", "refused")] = False
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
+    powertools_service_name: str = "a2a-serverless"
+    powertools_metrics_namespace: str = "A2AServerless"
+
+    @property
+    def retention(self) -> timedelta:
+        """How long a task is kept after it was created."""
+        return timedelta(days=self.retention_days)
+
+    @property
+    def blocking_wait(self) -> timedelta:
+        """How long a blocking SendMessage waits."""
+        return timedelta(seconds=self.blocking_wait_seconds)
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Self:
+        """Read the environment.
+
+        Raises:
+            SettingsError: a variable is missing or wrong, or nobody would be let in.
+        """
+        given = {name: environ[name.upper()] for name in cls.model_fields if name.upper() in environ}
+        try:
+            settings = cls.model_validate(given)
+        except ValidationError as error:
+            raise SettingsError(_faults(error)) from None
+        if not (settings.bearer_tokens or settings.anonymous or settings.local_principal):
+            raise SettingsError(
+                "Nobody would be let in: give BEARER_TOKENS, or say ANONYMOUS=allowed to serve everybody."
+            )
+        return settings
+
+
+def _faults(error: ValidationError) -> str:
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    faults = (
+        f"{str(each['loc'][0]).upper()} {'is missing' if each['type'] == 'missing' else each['msg']}"
+        for each in found
+    )
+    return "The environment is not usable: " + "; ".join(faults) + "."
