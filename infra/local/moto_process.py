@@ -18,6 +18,7 @@ import warnings
 
 import boto3.session
 
+from infra.local.moto_absent import leave_out_absent_services
 from infra.local.template import REGION
 
 
@@ -30,7 +31,8 @@ def main() -> None:
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     boto3.session.Session.get_available_regions = lambda *_, **__: [REGION]  # type: ignore[method-assign]
-    # After the line above, because moto asks for the Regions while it is imported.
+    leave_out_absent_services()
+    # After the lines above, because they change what moto's import does.
     from infra.local.moto_server import serve  # noqa: PLC0415
 
     serve(listener, plan)
