@@ -51,12 +51,13 @@ def _header_text(text: str) -> str:
 
 
 def _metadata(struct: Mapping[str, Any]) -> Mapping[str, Any]:
-    if (
-        struct
-        and len(json.dumps(struct, ensure_ascii=False, separators=(",", ":")).encode()) > MAX_METADATA_BYTES
-    ):
+    if struct and len(_compact(struct).encode()) > MAX_METADATA_BYTES:
         raise refused(f"must not exceed {MAX_METADATA_BYTES} bytes of JSON")
     return struct
+
+
+def _compact(struct: Mapping[str, Any]) -> str:
+    return json.dumps(struct, ensure_ascii=False, separators=(",", ":"))
 
 
 def _between(low: int, high: int) -> Callable[[int], int]:
@@ -118,4 +119,9 @@ OptionalHeaderText = Annotated[OptionalText, _unless_none(_header_text)]
 Metadata = Annotated[Struct, AfterValidator(_metadata)]
 HistoryLength = Annotated[Int32 | None, _unless_none(_not_negative)]
 PageSize = Annotated[Int32 | None, _unless_none(_between(1, MAX_PAGE_SIZE))]
+PageSizeOrZero = Annotated[
+    Int32 | None, AfterValidator(lambda size: size or None), _unless_none(_between(1, MAX_PAGE_SIZE))
+]
+"""Where the proto gives the page size no presence, zero is unset."""
+
 ClientMessage = Annotated[Message, AfterValidator(_client_message)]

@@ -18,6 +18,7 @@ from a2a_serverless.protocol.limits import (
     OptionalHeaderText,
     OptionalId,
     PageSize,
+    PageSizeOrZero,
     Tenant,
 )
 from a2a_serverless.protocol.objects import Message, Task, TaskStateField
@@ -143,7 +144,7 @@ class ListTaskPushNotificationConfigsRequest(ProtoModel):
 
     tenant: Tenant = None
     task_id: Id
-    page_size: PageSize = None
+    page_size: PageSizeOrZero = None
     page_token: OptionalText = None
 
 

@@ -6,6 +6,7 @@ message type.
 """
 
 import binascii
+import math
 import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping
@@ -18,14 +19,13 @@ from pydantic import AfterValidator, BeforeValidator, PlainSerializer, PlainVali
 from pydantic_core import PydanticCustomError
 
 MAX_DEPTH = 100
-"""Levels of nesting in a Struct or Value; the official parser's limit too."""
+"""Levels of nesting in a Struct or Value, so that no reader of ours is made to recurse deeper."""
 
 EXACT_INTEGER = 2**53
 """Up to here every integer is a double, so it can be kept as an int and printed without an exponent."""
 
 DECIMAL = re.compile(r"-?[0-9]{1,10}")
-RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)", re.ASCII)
-URL_SAFE = str.maketrans("-_", "+/")
+RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT[0-2]\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:[0-5]\d)", re.ASCII)
 
 
 def refused(description: str) -> PydanticCustomError:
@@ -45,28 +45,26 @@ def _int32(value: object) -> int:
 def _bytes(value: object) -> bytes:
     if isinstance(value, bytes):
         return value
-    if not isinstance(value, str) or not value.isascii() or (_any(value, "+/") and _any(value, "-_")):
+    if not isinstance(value, str) or not value.isascii() or _mixes_alphabets(value):
         raise refused("must be base64")
-    padded = value if value.endswith("=") else value + "=" * (-len(value) % 4)
+    padding = "" if value.endswith("=") else "=" * (-len(value) % 4)
     try:
-        return binascii.a2b_base64(padded.translate(URL_SAFE), strict_mode=True)
+        return binascii.a2b_base64(value.replace("-", "+").replace("_", "/") + padding, strict_mode=True)
     except binascii.Error:
         raise refused("must be base64") from None
 
 
-def _any(text: str, letters: str) -> bool:
-    return any(letter in text for letter in letters)
+def _mixes_alphabets(text: str) -> bool:
+    return ("+" in text or "/" in text) and ("-" in text or "_" in text)
 
 
 def _timestamp(value: object) -> datetime:
     try:
-        given = (
-            datetime.fromisoformat(value) if isinstance(value, str) and RFC3339.fullmatch(value) else value
-        )
-        if isinstance(given, datetime) and given.tzinfo is not None:
-            return given.astimezone(UTC)
+        at = datetime.fromisoformat(value) if isinstance(value, str) and RFC3339.fullmatch(value) else value
+        if isinstance(at, datetime) and at.tzinfo is not None:
+            return at.astimezone(UTC).replace(microsecond=at.microsecond // 1000 * 1000)
     except (ValueError, OverflowError):
-        pass
+        pass  # no such day, or outside the years of a datetime
     raise refused("must be an RFC 3339 timestamp with an offset, such as 2026-01-31T10:30:00.000Z")
 
 
@@ -107,11 +105,13 @@ def _text(value: object) -> str:
 
 
 def _number(value: float) -> float:
+    if isinstance(value, int) and abs(value) <= EXACT_INTEGER:
+        return value
     try:
         number = float(value)
     except OverflowError:
-        number = float("inf")
-    if not number - number == 0:  # infinite or not a number
+        number = math.inf
+    if not math.isfinite(number):
         raise refused("must hold only numbers that are finite doubles")
     return int(number) if abs(number) <= EXACT_INTEGER and number.is_integer() else number
 
@@ -141,7 +141,9 @@ def _not_empty(elements: tuple[T, ...]) -> tuple[T, ...]:
     return elements
 
 
-Text = Annotated[str, Strict()]
+Text = Annotated[str, Strict(), MinLen(0)]
+"""A string. Without a constraint on its length pydantic would not look inside: lone surrogates would pass."""
+
 RequiredText = Annotated[Text, MinLen(1)]
 OptionalText = Annotated[Text | None, AfterValidator(lambda text: text or None)]
 """A proto3 string without presence: empty on the wire means absent."""
@@ -157,5 +159,7 @@ Bytes = Annotated[
 Timestamp = Annotated[
     datetime, BeforeValidator(_timestamp), PlainSerializer(print_timestamp, when_used="json")
 ]
+"""UTC, cut to the milliseconds that are printed, so that a value survives the wire unchanged."""
+
 Value = Annotated[Any, PlainValidator(_value)]
 Struct = Annotated[Mapping[str, Any], PlainValidator(_struct)]
