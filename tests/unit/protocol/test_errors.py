@@ -41,8 +41,10 @@ TABLE = {
 
 
 def all_errors(parent: type[A2AError] = A2AError) -> Iterator[type[A2AError]]:
+    """Every error of the protocol; a binding may have more, for what its transport refuses."""
     for error in parent.__subclasses__():
-        yield error
+        if error.__module__ == errors.__name__:
+            yield error
         yield from all_errors(error)
 
 
