@@ -6,6 +6,7 @@ a value. Knows no A2A object, only the scalars they are made of, which live in `
 """
 
 import json
+import math
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, ClassVar, NoReturn, Self
@@ -153,7 +154,7 @@ def _constant(_: str) -> NoReturn:
 
 def _float(text: str) -> float:
     number = float(text)
-    if number in (float("inf"), float("-inf")):
+    if math.isinf(number):
         raise ValueError
     return number
 
