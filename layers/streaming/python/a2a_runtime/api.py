@@ -47,6 +47,10 @@ class RuntimeApi:
         # No timeout: an idle environment waits for its next invocation for as long as the platform keeps it.
         self._connection = http.client.HTTPConnection(address, timeout=None)
 
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._connection.close()
+
     def next_invocation(self) -> Invocation:
         """Wait for the next invocation, for as long as it takes."""
         response, event = self._exchange("GET", "/runtime/invocation/next")
