@@ -15,21 +15,29 @@ SERVICES = frozenset(
 )
 """The services whose descriptions stay, by botocore's folder names."""
 
-UNUSED = ("bin", "boto3/data", "boto3/examples")
-"""What boto3's resources, its documentation and consoles need; functions make plain clients."""
+UNUSED = (
+    "*.dist-info/RECORD",  # lists files, and no longer the right ones
+    "aws_lambda_powertools/event_handler/openapi/swagger_ui",
+    "bin",
+    "boto3/data",  # boto3's resources; functions make plain clients
+    "boto3/examples",
+    "botocore/data/*/*/examples-1.json*",
+    "dateutil/zoneinfo/*.tar.gz",  # Lambda has time zones of its own
+)
+"""What documentation, consoles and other systems need, as patterns under the layer's python folder."""
 
 
 def superfluous(python: Path) -> Iterator[Path]:
     """Everything under the layer's python folder that is to go."""
-    yield from (python / name for name in UNUSED if (python / name).exists())
     # Plain files in this folder (endpoints, partitions, retries, default configuration) serve every client.
     services = (path for path in (python / "botocore" / "data").iterdir() if path.is_dir())
     yield from (path for path in services if path.name not in SERVICES)
-    yield from (path for path in (python / "botocore" / "data").rglob("examples-1.json*"))
+    for pattern in UNUSED:
+        yield from python.glob(pattern)
 
 
-def main(python: Path) -> None:
-    """Remove it."""
+def prune(python: Path) -> None:
+    """Remove it from the layer whose python folder this is."""
     for path in list(superfluous(python)):
         if path.is_dir():
             shutil.rmtree(path)
@@ -38,4 +46,4 @@ def main(python: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    prune(Path(sys.argv[1]))
