@@ -1,0 +1,86 @@
+"""What the specification asks of a server, as far as this deployment serves it: one entry per sentence.
+
+An id is the section and a name. `test_requirements` holds both directions: every entry has a test that cites
+it, and every conformance test cites an entry. What only one binding knows (envelopes, routes) is tested in
+that binding's unit tests; what both must do alike is tested here, through both.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+Test = TypeVar("Test", bound=Callable[..., object])
+
+REQUIREMENTS: Mapping[str, str] = {
+    # Sending
+    "3.1.1:answers-with-a-task": "SendMessage returns the task that the message began.",
+    "3.1.1:answers-with-a-message": "SendMessage may return a message instead of a task.",
+    "3.1.1:ended-task-takes-no-message": "A task in a terminal state takes no further message.",
+    "3.1.1:unknown-task-takes-no-message": "A message to a task that is not there is a TaskNotFoundError.",
+    "3.1.1:media-types-are-checked": "A part of a media type the agent does not take is refused.",
+    "3.2.2:waits-until-terminal": "By default the answer is the ended task, with its results.",
+    "3.2.2:waits-until-interrupted": "By default a question or a wanted authorisation is an answer too.",
+    "3.2.2:returns-immediately": "With returnImmediately the answer is the task while it is in progress.",
+    "3.3.1:a-message-is-admitted-once": "A message sent again under its messageId begins nothing new.",
+    "3.3.1:a-message-id-is-for-one-message": "Another message under a used messageId is refused.",
+    # History
+    "3.2.4:no-history-wanted": "historyLength 0 leaves the history out.",
+    "3.2.4:recent-history-wanted": "historyLength n returns at most the n most recent messages.",
+    "3.2.4:negative-history": "A negative historyLength is an InvalidParamsError.",
+    # Reading
+    "3.1.3:unknown-task": "GetTask of a task that is not there is a TaskNotFoundError.",
+    "3.1.3:reads-what-was-answered": "GetTask returns the task as it was answered last.",
+    "3.1.4:most-recent-first": "ListTasks orders by the time of the last status, newest first.",
+    "3.1.4:filters": "ListTasks returns only tasks that satisfy every filter.",
+    "3.1.4:status-time-is-inclusive": "statusTimestampAfter includes tasks of that very moment.",
+    "3.1.4:unknown-status": "An unknown status filter is refused, naming those there are.",
+    "3.1.4:page-size": "Without pageSize a page holds 50; outside 1 to 100 it is refused.",
+    "3.1.4:pages": "Following nextPageToken shows every task once; it is empty on the last page.",
+    "3.1.4:page-token": "A pageToken that this server did not give is refused.",
+    "3.1.4:all-members-are-present": "Also an empty page has tasks, nextPageToken, pageSize and totalSize.",
+    "3.1.4:artifacts-on-request": "ListTasks shows artifacts only when they are asked for.",
+    # Canceling
+    "3.1.5:cancels": "CancelTask returns the task as canceled.",
+    "3.1.5:ended-task-is-not-cancelable": "A task in a terminal state is not cancelable and stays as it is.",
+    "3.1.5:unknown-task": "Canceling a task that is not there is a TaskNotFoundError.",
+    # Optional parts
+    "3.3.4:streaming-undeclared": "Streaming without the capability is an UnsupportedOperationError.",
+    "3.3.4:push-undeclared": "Webhooks without the capability are a PushNotificationNotSupportedError.",
+    "3.1.11:extended-card-undeclared": "The extended card, undeclared, is an UnsupportedOperationError.",
+    "3.3.4:required-extension": "A client that does not declare a required extension is refused.",
+    "4.6:activated-extensions": "The answer names the extensions that were asked for and applied.",
+    # Conversations
+    "3.4.1:context-is-generated": "A message without a context gets one, and the answer says which.",
+    "3.4.1:context-of-the-client": "A context named by the client is kept.",
+    "3.4.2:task-ids-are-ours": "Every new task has an id of its own, given by the server.",
+    "3.4.3:context-is-inferred": "A message that names only its task belongs to the task's context.",
+    "3.4.3:mismatch-is-refused": "A contextId that is not the task's is refused.",
+    "3.4:one-turn-at-a-time": "While a context is working it takes no further message.",
+    "3.7:history-is-kept": "The messages of a task are its history, in order.",
+    # Versions
+    "3.6.2:absent-means-0.3": "A request without a version is one of 0.3, which is not served here.",
+    "3.6.2:unsupported-version": "A version that is not served is a VersionNotSupportedError.",
+    "3.6:patch-does-not-count": "The patch number of a version does not matter.",
+    "3.6.1:version-in-the-query": "The version may come as a query parameter.",
+    # Errors
+    "3.3.2:fields-are-named": "A refused request says which fields are wrong and why.",
+    "3.3.2:all-input-is-validated": "Values outside the limits are refused by the name of their field.",
+    "5.4:errors-have-their-row": "Every error has its code, status, reason and the protocol's domain.",
+    "3.3.2:faults-say-nothing": "An unexpected fault says nothing but where its log line is.",
+    # Shapes
+    "5.5:camel-case-and-enum-names": "Answers spell fields in lowerCamelCase and enums by name.",
+    "5.6.1:timestamps": "Timestamps are UTC with milliseconds, whatever offset was sent.",
+    "5.7:unknown-fields": "Unknown fields are ignored.",
+    "5.7:proto-spelling": "Fields may be sent in the proto's spelling.",
+    # Callers
+    "3.3.2:credentials-are-required": "Without credentials, or with wrong ones, nothing is done.",
+    "13.1:foreign-is-missing": "A task of somebody else is, for every operation, a task that is not there.",
+    "13.1:lists-are-ones-own": "ListTasks shows the caller's own tasks, also without any filter.",
+    "13.1:tenants-are-apart": "A task of one tenant is not there for another.",
+    "13.1:tenant-names": "A tenant that cannot be one is refused.",
+}
+
+
+def requirement(name: str) -> Callable[[Test], Test]:
+    """Cite the requirement that a test checks; one that is not in the table is an error at import."""
+    REQUIREMENTS[name]
+    return lambda test: test
