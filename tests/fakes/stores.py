@@ -89,7 +89,7 @@ class FakeTasks:
         found = sorted(self._matching(query), reverse=True)
         after = query.after and (to_millisecond(query.after[0]), query.after[1])
         page = [each for each in found if after is None or each < after]
-        return TaskPage(page[: query.limit], min(len(found), COUNTED_AT_MOST))
+        return TaskPage(tuple(page[: query.limit]), min(len(found), COUNTED_AT_MOST))
 
     def head(self, key: TaskKey) -> Head | None:
         """The head as it stands, for tests to look at."""

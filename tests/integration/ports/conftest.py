@@ -1,0 +1,44 @@
+"""Which implementations a test is run against: `world` means all three, `stored` the two emulators.
+
+Emulators are started when the first test wants one and live until the folder is done.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack
+from typing import Any
+
+import pytest
+
+from tests.integration.ports.backends import Backend, ministack, moto
+from tests.integration.ports.world import StoredWorld, World, fake_world, stored_world
+
+EMULATORS: dict[str, Callable[[], AbstractContextManager[Backend]]] = {"moto": moto, "ministack": ministack}
+
+
+@pytest.fixture(scope="package")
+def started() -> Iterator[Callable[[str], tuple[Backend, Any]]]:
+    """The emulator of that name with a client of its table, started once."""
+    running: dict[str, tuple[Backend, Any]] = {}
+    with ExitStack() as stack:
+
+        def start(name: str) -> tuple[Backend, Any]:
+            if name not in running:
+                backend = stack.enter_context(EMULATORS[name]())
+                running[name] = backend, backend.clients.dynamodb()
+            return running[name]
+
+        yield start
+
+
+@pytest.fixture(params=["fake", *EMULATORS])
+def world(request: pytest.FixtureRequest) -> World:
+    """Each implementation of the ports."""
+    if request.param == "fake":
+        return fake_world()
+    return stored_world(*request.getfixturevalue("started")(request.param))
+
+
+@pytest.fixture(params=[*EMULATORS])
+def stored(request: pytest.FixtureRequest, started: Callable[[str], tuple[Backend, Any]]) -> StoredWorld:
+    """Each emulator."""
+    return stored_world(*started(request.param))

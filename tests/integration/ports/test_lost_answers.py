@@ -1,0 +1,80 @@
+"""Answers may get lost: the SDK then repeats a write that took effect; a batch may be answered in part."""
+
+import pytest
+
+from a2a_serverless.adapters.dynamodb_table import UnansweredKeysError
+from a2a_serverless.ports import AdmissionStatus, ContextKey, ContextRow, TaskQuery
+from a2a_serverless.protocol.objects import TaskState
+from a2a_serverless.tasks.log import LoggedEvent
+from tests.integration.ports.samples import (
+    admission,
+    admission_key,
+    chunk,
+    expires,
+    head,
+    holder,
+    received,
+    write,
+)
+from tests.integration.ports.world import TENANT, StoredWorld
+
+
+def test_an_append_whose_answer_was_lost_has_succeeded(stored: StoredWorld) -> None:
+    event = LoggedEvent(1, "mine", expires(stored), received(stored))
+
+    with stored.losing_the_answer_of("PutItem"):
+        stored.tasks.append(stored.task(), event)
+
+    assert list(stored.tasks.events_after(stored.task(), 0, 10)) == [event]
+
+
+def test_an_admission_whose_answer_was_lost_stands(stored: StoredWorld) -> None:
+    with stored.losing_the_answer_of("PutItem"):
+        record = stored.admissions.open(admission(stored, task_id="mine"))
+
+    assert record.task_id == "mine"
+    with stored.losing_the_answer_of("UpdateItem"):
+        stored.admissions.close(record)
+    closed = stored.admissions.read(admission_key(stored))
+    assert closed == record.model_copy(update={"status": AdmissionStatus.DONE})
+
+
+def test_a_context_taken_with_a_lost_answer_is_mine(stored: StoredWorld) -> None:
+    key = ContextKey(TENANT, stored.owner, "c-1")
+    mine = ContextRow(holder(stored), "state/1")
+
+    with stored.losing_the_answer_of("UpdateItem"):
+        row = stored.contexts.take(key, seen=ContextRow(), taken=mine, expires=expires(stored))
+
+    assert row == mine
+
+
+def test_a_head_written_with_a_lost_answer_stands(stored: StoredWorld) -> None:
+    with stored.losing_the_answer_of("UpdateItem"):
+        stored.tasks.write_head(stored.task(), head(stored, 3, TaskState.WORKING, snapshot=2))
+
+    page = stored.tasks.find(TaskQuery(TENANT, stored.owner, frozenset({TaskState.WORKING})))
+    assert [task_id for _, task_id in page.found] == ["t-1"]
+
+
+def test_keys_left_unprocessed_are_asked_for_again_and_never_taken_for_holes(stored: StoredWorld) -> None:
+    write(stored, stored.task(), received(stored), *(chunk(str(number)) for number in range(9)))
+    stored.tasks.write_head(stored.task(), head(stored, 10))
+    begun = stored.clock.now()
+
+    with stored.leaving_keys_unprocessed(2, kept=4) as asked:
+        assert stored.tasks.load(stored.task()).position == 10
+    assert asked == [10, 6, 2]
+    assert stored.clock.now() == begun
+
+    with stored.leaving_keys_unprocessed(2, kept=0) as asked:
+        assert len(stored.tasks.events_after(stored.task(), 1, 5)) == 5
+    assert asked == [4, 4, 4]
+    assert stored.clock.now() > begun
+
+
+def test_keys_that_nobody_answers_for_are_an_error(stored: StoredWorld) -> None:
+    write(stored, stored.task(), received(stored), chunk("a"))
+
+    with stored.leaving_keys_unprocessed(100, kept=0), pytest.raises(UnansweredKeysError):
+        stored.tasks.load(stored.task(), about=2)

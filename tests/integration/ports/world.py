@@ -1,0 +1,137 @@
+"""One implementation of every port, for one owner that nobody else is using."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from botocore.awsrequest import AWSPreparedRequest
+from botocore.exceptions import ConnectionClosedError
+
+from a2a_serverless.adapters.dynamodb_admissions import DynamoAdmissions
+from a2a_serverless.adapters.dynamodb_contexts import DynamoContexts
+from a2a_serverless.adapters.dynamodb_due import DynamoDue
+from a2a_serverless.adapters.dynamodb_table import DynamoTable
+from a2a_serverless.adapters.dynamodb_tasks import DynamoTasks
+from a2a_serverless.adapters.s3_contents import S3Contents
+from a2a_serverless.adapters.stepfunctions_executions import StepFunctionsExecutions
+from a2a_serverless.adapters.uuid_identifiers import UuidIdentifiers
+from a2a_serverless.ports import AdmissionStore, Contents, ContextStore, DueIndex, Executions, TaskStore
+from a2a_serverless.tasks.log import TaskKey
+from tests.fakes.ports import FakeClock, fake_ports
+from tests.integration.ports.backends import Backend
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.client import DynamoDBClient
+
+TENANT = "acme"
+
+
+@dataclass(frozen=True)
+class World:
+    """The ports under test and the clock they go by: nothing expires or waits in earnest."""
+
+    tasks: TaskStore
+    admissions: AdmissionStore
+    contexts: ContextStore
+    due: DueIndex
+    contents: Contents
+    executions: Executions
+    clock: FakeClock
+    owner: str
+
+    def task(self, name: str = "t-1") -> TaskKey:
+        """The key of one of the owner's tasks."""
+        return TaskKey(TENANT, self.owner, name)
+
+
+@dataclass(frozen=True)
+class StoredWorld(World):
+    """A world on an emulator, where what travels can be tampered with."""
+
+    backend: Backend
+    dynamodb: "DynamoDBClient"
+
+    @contextmanager
+    def losing_the_answer_of(self, operation: str) -> Iterator[None]:
+        """Let the next such request take effect and lose its answer, so that the SDK repeats it."""
+        event = f"before-send.dynamodb.{operation}"
+        lost: list[Any] = []
+
+        def lose(request: AWSPreparedRequest, **_: Any) -> None:
+            if not lost:
+                lost.append(self.backend.deliver(request))
+                raise ConnectionClosedError(endpoint_url=request.url)
+
+        events = self.dynamodb.meta.events
+        events.register_first(event, lose)
+        try:
+            yield
+        finally:
+            events.unregister(event, lose)
+        assert len(lost) == 1
+
+    @contextmanager
+    def leaving_keys_unprocessed(self, answers: int, *, kept: int) -> Iterator[list[int]]:
+        """Hand out only `kept` items of each of the next answers to BatchGetItem, the other keys unprocessed.
+
+        Yields the numbers of keys asked for, request by request.
+        """
+        event, asked = "after-call.dynamodb.BatchGetItem", []
+
+        def withhold(parsed: dict[str, Any], **_: Any) -> None:
+            ((name, items),) = parsed["Responses"].items()
+            asked.append(len(items))
+            if len(asked) <= answers:
+                withheld = [{"pk": item["pk"], "sk": item["sk"]} for item in items[kept:]]
+                parsed["Responses"][name] = items[:kept]
+                parsed["UnprocessedKeys"] = (
+                    {name: {"Keys": withheld, "ConsistentRead": True}} if withheld else {}
+                )
+
+        events = self.dynamodb.meta.events
+        events.register(event, withhold)
+        try:
+            yield asked
+        finally:
+            events.unregister(event, withhold)
+
+
+def fake_world() -> World:
+    """A world in memory."""
+    clock = FakeClock()
+    ports = fake_ports(clock=clock)
+    return World(
+        ports.tasks,
+        ports.admissions,
+        ports.contexts,
+        ports.due,
+        ports.contents,
+        ports.executions,
+        clock,
+        _owner(),
+    )
+
+
+def stored_world(backend: Backend, dynamodb: "DynamoDBClient") -> StoredWorld:
+    """A world on an emulator."""
+    clock, identifiers = FakeClock(), UuidIdentifiers()
+    table = DynamoTable(dynamodb, backend.table, clock)
+    contents = S3Contents(backend.clients.s3(), backend.bucket)
+    return StoredWorld(
+        tasks=DynamoTasks(table, contents, identifiers),
+        admissions=DynamoAdmissions(table, contents, identifiers),
+        contexts=DynamoContexts(table),
+        due=DynamoDue(table),
+        contents=contents,
+        executions=StepFunctionsExecutions(backend.clients.stepfunctions(), backend.state_machine_arn),
+        clock=clock,
+        owner=_owner(),
+        backend=backend,
+        dynamodb=dynamodb,
+    )
+
+
+def _owner() -> str:
+    return uuid4().hex
