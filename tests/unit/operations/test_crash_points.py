@@ -71,28 +71,44 @@ def run_first(world: World, ports: Ports) -> None:
         world.invoke(key, ports)
 
 
+def opens(world: World, ports: Ports) -> object:
+    """A message that names nothing."""
+    return tried(world, ports)
+
+
+def joins(world: World, ports: Ports) -> object:
+    """A message that names its context."""
+    return tried(world, ports, context_id="c")
+
+
+def answers(world: World, ports: Ports) -> object:
+    """A message that names its task."""
+    return tried(world, ports, task_id=the_task(world))
+
+
+def tried(world: World, ports: Ports, **ids: str) -> object:
+    """Send m1; being refused is an answer too."""
+    with suppress(A2AError):
+        return world.send("m1", "go", ports, **ids)
+    return None
+
+
+def will_ask(world: World, ports: Ports) -> None:
+    """A task whose turn has been started and will ask."""
+    world.send("m0", "ask", ports, context_id="c")
+
+
 FLOWS = [
-    Flow("a message opens a task", nothing, lambda w, p: w.send("m1", "go", p), lambda w, p: w.send("m1",
-    "go", p)), Flow(
-        "a message opens a task in a known context", nothing,
-        lambda w, p: w.send("m1", "go", p, context_id="c"), lambda w, p: w.send("m1", "go", p,
-        context_id="c"),
-    ),
-    Flow(
-        "an answer by task id", ask_first,
-        lambda w, p: w.send("m1", "go", p, task_id=the_task(w)),
-        lambda w, p: w.send("m1", "go", p, task_id=the_task(w)),
-    ),
-    Flow(
-        "an answer by context id alone", ask_first,
-        lambda w, p: w.send("m1", "go", p, context_id="c"), lambda w, p: w.send("m1", "go", p,
-        context_id="c"),
-    ),
+    Flow("a message opens a task", nothing, opens, opens),
+    Flow("a message opens a task in a known context", nothing, joins, joins),
+    Flow("an answer by task id", ask_first, answers, answers),
+    Flow("an answer by context id alone", ask_first, joins, joins),
+    Flow("a message to a busy context", start_first, joins, joins),
     Flow("a turn that completes", start_first, run_first, nothing),
-    Flow("a turn that asks", lambda w, p: w.send("m0", "ask", p, context_id="c"), run_first, nothing),
+    Flow("a turn that asks", will_ask, run_first, nothing),
     Flow("cancel of a waiting task", ask_first, cancel, cancel),
     Flow("cancel of a running task", start_first, cancel, cancel),
-]  # fmt: skip
+]
 FAULTS = [Fault.DIES_BEFORE, Fault.DIES_AFTER, Fault.ANSWER_LOST]
 
 
@@ -184,40 +200,43 @@ def test_a_fault_at_any_write_changes_nothing_in_the_end(flow: Flow, at: int, fa
 
 
 @pytest.mark.parametrize(("flow", "at", "fault"), list(crash_points()))
-def test_the_sweeper_alone_finishes_what_a_dead_process_left(flow: Flow, at: int, fault: Fault) -> None:
+def test_the_sweeper_alone_finishes_what_died_and_the_conversation_goes_on(
+    flow: Flow, at: int, fault: Fault
+) -> None:
     world = World()
     flow.before(world, world.ports)
     with suppress(Died):
         flow.struck(world, world.doomed(Fate(at, fault)))
     world.recover()
-
     check_invariants(world)
 
-
-@pytest.mark.parametrize(("flow", "at", "fault"), list(crash_points()))
-def test_after_any_fault_the_conversation_takes_the_next_message(flow: Flow, at: int, fault: Fault) -> None:
-    world = World()
-    flow.before(world, world.ports)
-    with suppress(Died):
-        flow.struck(world, world.doomed(Fate(at, fault)))
-    world.recover()
-
     task = world.send("probe", "go", context_id="c")
-    world.run_turns()
+    world.recover()
 
     key = next(turn.task for turn in world.executions.started if turn.task.task_id == task.id)
     assert world.ports.tasks.load(key).current.state is TaskState.COMPLETED
-    world.recover()
     check_invariants(world)
+
+
+def dying_copy(at: int) -> Step:
+    """The turn ends, and a second copy of the message dies after one of its writes."""
+
+    def step(world: World, _: Ports) -> None:
+        world.run_turns()
+        with suppress(Died):
+            joins(world, world.doomed(Fate(at, Fault.DIES_AFTER)))
+
+    return step
 
 
 def interleavings() -> Iterator[Any]:
     others: list[tuple[str, Step]] = [
-        ("a second copy of the message", lambda w, p: w.send("m1", "go", p, context_id="c")),
+        ("a second copy of the message", joins),
         ("the sweeper", lambda w, p: (w.clock.sleep(1200), sweep(p))),
-        ("a cancel", lambda w, p: [cancel_task(p, CALLER, CancelTaskRequest(id=the_task(w)))]),
+        ("a cancel", cancel),
         ("another message to the context", lambda w, p: w.send("m2", "go", p, context_id="c")),
         ("the turn", lambda w, p: w.run_turns()),
+        *((f"the turn, and a copy that dies after write {at}", dying_copy(at)) for at in range(1, 6)),
     ]
     for flow in FLOWS:
         for at in range(1, writes_of(flow) + 1):
@@ -234,8 +253,28 @@ def test_somebody_acting_between_any_two_writes_breaks_nothing(flow: Flow, at: i
         with suppress(A2AError, ValueError):  # ValueError: there is not just one task to cancel yet
             other(world, world.ports)
 
-    with suppress(A2AError):
-        flow.struck(world, world.doomed(Fate(at, Fault.MEDDLED, meddle)))
+    flow.struck(world, world.doomed(Fate(at, Fault.MEDDLED, meddle)))
+    world.recover()
+    check_invariants(world)
+
+    if "m1" in world.told:
+        again = flow.again if flow.struck in (opens, joins, answers) else joins
+        again(world, world.ports)
+        world.recover()
+        check_invariants(world)
+
+
+def test_a_task_that_asks_and_dies_is_known_to_wait_after_another_took_the_context() -> None:
+    """The context's row says which tasks wait; who takes it writes what the last holder could not."""
+    world = World()
+    will_ask(world, world.ports)
+    settling = writes_of(Flow("", will_ask, run_first, nothing))
+
+    def asks_and_dies() -> None:
+        run_first(world, world.doomed(Fate(settling, Fault.DIES_BEFORE)))
+
+    world.send("m1", "go", world.doomed(Fate(1, Fault.MEDDLED, asks_and_dies)), context_id="c")
     world.recover()
 
-    check_invariants(world)
+    answered = world.send("m2", "go", context_id="c")
+    assert answered.id == next(turn.task.task_id for turn in world.executions.started)
