@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 MODULE_ATTRIBUTE: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 PRINCIPAL: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
@@ -22,15 +22,24 @@ ends it.
 
 EPILOG: Final = """\
 profiles:
-  default      every caller is the one principal "local"; with --token, callers must show a token conformance
-  anonymous callers, no de-duplication of message ids, loopback webhooks, the agent of the conformance tests
+  default      every caller is the one principal "local"; with --token, callers must show a token
+  conformance  anonymous callers, no de-duplication of message ids, loopback webhooks allowed,
+               the agent of the conformance tests
 
 signals:
-  HUP          end every function process (busy ones after what they do) and start new ones; stored tasks stay
+  HUP          replace every function process (busy ones after what they do); stored tasks stay
 
-A function's process can be found by its environment: AWS_LAMBDA_FUNCTION_NAME, LAMBDA_TASK_ROOT
-(functions/<name>).
+A function's process can be found by its environment: AWS_LAMBDA_FUNCTION_NAME, and LAMBDA_TASK_ROOT,
+which ends in functions/<name>.
 """
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """A parser that says what is wrong in one line, without repeating the usage."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say it and leave with status 2."""
+        self.exit(2, f"error: {message}\n")
 
 
 @dataclass(frozen=True)
@@ -55,7 +64,7 @@ DEFAULT_AGENT: Final = {
 
 def parse(arguments: Sequence[str]) -> Options:
     """Read the command line; prints one line and raises SystemExit(2) when it makes no sense."""
-    parser = argparse.ArgumentParser(
+    parser = OneLineParser(
         prog="python -m infra.local",
         description=DESCRIPTION,
         epilog=EPILOG,

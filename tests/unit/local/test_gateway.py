@@ -1,0 +1,178 @@
+"""API Gateway's REST proxy integration, version 1 (AWS: Lambda proxy integrations in API Gateway)."""
+
+import base64
+import json
+from datetime import UTC, datetime
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.local.gateway import (
+    MalformedAnswer,
+    Match,
+    event_of,
+    find_route,
+    gateway_answer,
+    response_of,
+)
+from infra.local.http import Request
+from infra.local.template import Deployment, Route, read_deployment
+
+ROOT = Path(__file__).resolve().parents[3]
+ROUTES = (
+    Route("GET", "/.well-known/agent-card.json", "Card"),
+    Route("OPTIONS", "/.well-known/agent-card.json", "Card"),
+    Route("ANY", "/", "JsonRpc"),
+    Route("GET", "/tasks/{id}", "Task"),
+    Route("ANY", "/{proxy+}", "HttpJson"),
+)
+
+
+@pytest.fixture(scope="module")
+def deployment() -> Deployment:
+    return read_deployment(ROOT)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "function", "parameters"),
+    [
+        ("POST", "/", "JsonRpc", {}),
+        ("HEAD", "/", "JsonRpc", {}),
+        ("GET", "/.well-known/agent-card.json", "Card", {}),
+        ("GET", "/tasks/1", "Task", {"id": "1"}),
+        ("GET", "/tasks/1/push", "HttpJson", {"proxy": "tasks/1/push"}),
+        ("POST", "/message:send", "HttpJson", {"proxy": "message:send"}),
+        ("POST", "/tasks/x:cancel", None, {}),
+        ("POST", "/.well-known/agent-card.json", None, {}),
+    ],
+)
+def test_the_most_specific_resource_decides_and_then_its_methods(
+    method: str, path: str, function: str | None, parameters: dict[str, str]
+) -> None:
+    match = find_route(ROUTES, method, path)
+
+    assert (match and match.route.function, dict(match.path_parameters) if match else {}) == (
+        function,
+        parameters,
+    )
+
+
+def request(**given: Any) -> Request:
+    fields: dict[str, Any] = {
+        "method": "POST",
+        "target": "/message:send?a=1&a=2&b=%C3%A9&empty=",
+        "headers": (("Host", "127.0.0.1:8080"), ("X-Twice", "1"), ("X-Twice", "2"), ("User-Agent", "t")),
+        "body": b"{}",
+        "client": "127.0.0.1",
+    }
+    return Request(**{**fields, **given})
+
+
+def event(deployment: Deployment, made: Request) -> dict[str, Any]:
+    match = Match(Route("ANY", "/{proxy+}", "HttpJson"), {"proxy": "message:send"})
+    at = datetime(2026, 11, 30, 14, 0, 1, tzinfo=UTC)
+    decoded: dict[str, Any] = json.loads(event_of(made, match, deployment, request_id="r-1", at=at))
+    return decoded
+
+
+def test_an_event_says_what_was_asked_and_where(deployment: Deployment) -> None:
+    made = event(deployment, request())
+
+    assert made["resource"] == "/{proxy+}"
+    assert made["path"] == "/message:send"
+    assert made["httpMethod"] == "POST"
+    assert made["pathParameters"] == {"proxy": "message:send"}
+    assert made["headers"]["X-Twice"] == "2"
+    assert made["multiValueHeaders"]["X-Twice"] == ["1", "2"]
+    assert made["queryStringParameters"] == {"a": "2", "b": "\u00e9", "empty": ""}
+    assert made["multiValueQueryStringParameters"] == {"a": ["1", "2"], "b": ["\u00e9"], "empty": [""]}
+    assert (made["body"], made["isBase64Encoded"]) == ("{}", False)
+
+
+def test_only_the_request_context_knows_the_stage(deployment: Deployment) -> None:
+    context = event(deployment, request())["requestContext"]
+
+    assert context["path"] == "/prod/message:send"
+    assert context["stage"] == "prod"
+    assert context["domainName"] == "127.0.0.1:8080"
+    assert context["requestId"] == "r-1"
+    assert context["requestTime"] == "30/Nov/2026:14:00:01 +0000"
+    assert context["requestTimeEpoch"] == 1796047201000
+    assert context["identity"] == {"sourceIp": "127.0.0.1", "userAgent": "t"}
+
+
+def test_a_request_without_body_and_query_has_null_in_their_place(deployment: Deployment) -> None:
+    made = event(deployment, request(method="GET", target="/x", body=b""))
+
+    assert made["body"] is None
+    assert made["queryStringParameters"] is None
+    assert made["multiValueQueryStringParameters"] is None
+
+
+def test_the_path_is_decoded_once(deployment: Deployment) -> None:
+    assert event(deployment, request(target="/tasks/a%3Ab%2525"))["path"] == "/tasks/a:b%25"
+
+
+def test_a_body_that_is_no_text_arrives_in_base64(deployment: Deployment) -> None:
+    made = event(deployment, request(body=b"\xff\x00"))
+
+    assert made["isBase64Encoded"] is True
+    assert base64.b64decode(made["body"]) == b"\xff\x00"
+
+
+def test_an_answer_becomes_a_response() -> None:
+    answer = {
+        "statusCode": 201,
+        "headers": {"Content-Type": "text/plain", "X-Twice": "0", "Content-Length": "99", "X-Number": 1},
+        "multiValueHeaders": {"X-Twice": ["1", "2"]},
+        "body": "caf\u00e9",
+    }
+
+    response = response_of(json.dumps(answer).encode())
+
+    assert response.status == 201
+    assert response.headers == (
+        ("Content-Type", "text/plain"),
+        ("X-Number", "1"),
+        ("X-Twice", "1"),
+        ("X-Twice", "2"),
+    )
+    assert response.body == "caf\u00e9".encode()
+
+
+def test_a_body_in_base64_is_sent_as_bytes() -> None:
+    answer = {"statusCode": "200", "body": base64.b64encode(b"\xff\x00").decode(), "isBase64Encoded": True}
+
+    assert response_of(json.dumps(answer).encode()).body == b"\xff\x00"
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"not json",
+        b"[]",
+        b"null",
+        b'{"body": "no status"}',
+        b'{"statusCode": "ok"}',
+        b'{"statusCode": 99}',
+        b'{"statusCode": 200, "body": {"a": 1}}',
+        b'{"statusCode": 200, "headers": ["a"]}',
+        b'{"statusCode": 200, "headers": {"A": "b\\r\\nC: d"}}',
+        b'{"statusCode": 200, "body": "!", "isBase64Encoded": true}',
+    ],
+)
+def test_an_answer_that_api_gateway_cannot_send_is_malformed(payload: bytes) -> None:
+    with pytest.raises(MalformedAnswer):
+        response_of(payload)
+
+
+@pytest.mark.parametrize("status", [HTTPStatus.FORBIDDEN, HTTPStatus.BAD_GATEWAY])
+def test_the_gateways_own_answers_can_be_read_in_a_browser(
+    deployment: Deployment, status: HTTPStatus
+) -> None:
+    response = gateway_answer(status, "Missing Authentication Token", deployment.gateway_headers)
+
+    assert dict(response.headers)["Access-Control-Allow-Origin"] == "*"
+    assert response.body == b'{"message": "Missing Authentication Token"}'

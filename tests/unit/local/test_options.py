@@ -1,0 +1,84 @@
+"""The command line, and what each choice tells the functions."""
+
+import hashlib
+
+import pytest
+
+from infra.local.options import Options, function_variables, parse
+
+
+def variables(*arguments: str) -> dict[str, str]:
+    return function_variables(
+        parse(arguments), base_url="http://127.0.0.1:8080", deployed_at="2026-11-30T00:00:00Z"
+    )
+
+
+def test_without_options_every_caller_is_the_one_local_principal() -> None:
+    told = variables()
+
+    assert told["LOCAL_PRINCIPAL"] == "local"
+    assert told["ANONYMOUS"] == "refused"
+    assert told["DEDUPLICATION"] == "on"
+    assert told["AGENT"] == "a2a_agents.fulfilment:agent"
+    assert told["BASE_URL"] == "http://127.0.0.1:8080"
+    assert told["DEPLOYED_AT"] == "2026-11-30T00:00:00Z"
+
+
+def test_with_tokens_callers_must_show_one_and_no_function_learns_it() -> None:
+    told = variables("--token", "ada=s3cret", "--token", "bob=t=x")
+
+    assert told["LOCAL_PRINCIPAL"] == ""
+    assert told["BEARER_TOKENS"] == ",".join(
+        f"{name}:{hashlib.sha256(token).hexdigest()}" for name, token in (("ada", b"s3cret"), ("bob", b"t=x"))
+    )
+
+
+def test_the_conformance_profile_lets_strangers_in_and_brings_its_own_agent() -> None:
+    told = variables("--profile", "conformance")
+
+    assert told["ANONYMOUS"] == "allowed"
+    assert told["LOCAL_PRINCIPAL"] == ""
+    assert told["DEDUPLICATION"] == "off"
+    assert told["LOOPBACK_WEBHOOKS"] == "allowed"
+    assert told["AGENT"] == "tests.conformance.agent:agent"
+    assert told["INSTANT_ANSWER"] == "tests.conformance.agent:answer"
+
+
+def test_the_conformance_profile_serves_another_agent_without_its_instant_answer() -> None:
+    told = variables("--profile", "conformance", "--agent", "a2a_agents.echo:agent")
+
+    assert (told["AGENT"], told["INSTANT_ANSWER"]) == ("a2a_agents.echo:agent", "")
+
+
+def test_options_that_are_not_given_have_their_defaults() -> None:
+    assert parse([]) == Options(
+        port=8080,
+        agent="a2a_agents.fulfilment:agent",
+        profile="default",
+        tokens={},
+        turn_timeout_seconds=None,
+        quiet=False,
+        log_folder=None,
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--agent", "no-colon"],
+        ["--agent", "two:colons:here"],
+        ["--token", "=secret"],
+        ["--token", "name="],
+        ["--port", "70000"],
+        ["--port", "http"],
+        ["--turn-timeout", "0"],
+        ["--profile", "none"],
+    ],
+)
+def test_nonsense_is_refused_in_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as refused:
+        parse(arguments)
+
+    assert refused.value.code == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"error: argument {arguments[0]}: ")
