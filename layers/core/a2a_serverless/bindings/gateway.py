@@ -8,12 +8,9 @@ import base64
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from a2a_serverless.bindings.http import CORS, HttpRequest, HttpResponse
+from a2a_serverless.bindings.http import A2A_JSON, CORS, JSON, HttpRequest, HttpResponse
 
 Event = Mapping[str, Any]
-
-TEXTUAL = ("application/json", "application/a2a+json", "text/")
-"""Beginnings of the media types whose bodies are text; any other body is answered in base64."""
 
 
 def answer(event: Event, binding: Callable[[HttpRequest], HttpResponse]) -> dict[str, Any]:
@@ -51,10 +48,13 @@ def path_of(event: Event) -> str:
 
 
 def event_of(response: HttpResponse) -> dict[str, Any]:
-    """What a function returns for API Gateway to send, with the headers every answer has."""
+    """What a function returns for API Gateway to send, with the headers every answer has.
+
+    Our own JSON is text. Any other body is somebody's content and travels in base64, whatever it claims to be;
+    the API must name its type among its binary media types.
+    """
     headers = {**CORS, **response.headers}
-    media_type = response.headers.get("Content-Type", "")
-    textual = not response.body or media_type.startswith(TEXTUAL)
+    textual = not response.body or response.headers.get("Content-Type") in (JSON, A2A_JSON)
     body = response.body.decode() if textual else base64.b64encode(response.body).decode("ascii")
     return {
         "statusCode": int(response.status),

@@ -41,7 +41,7 @@ class _Route:
                 continue
             name, _, verb = own.removeprefix("{").partition("}")
             value = given.removesuffix(verb)
-            if not value or len(value) + len(verb) != len(given):
+            if not value or value.startswith(":") or len(value) + len(verb) != len(given):
                 return None
             fields[name] = value
         return fields
@@ -71,7 +71,7 @@ def find(segments: Sequence[str]) -> Found | None:
         if (fields := route.match(segments)) is not None:
             return Found(route.operations, fields)
     tenant, *rest = segments
-    for route in ROUTES if rest else ():
+    for route in ROUTES if tenant else ():
         if (fields := route.match(rest)) is not None:
             return Found(route.operations, {"tenant": tenant, **fields})
     return None
@@ -82,6 +82,6 @@ def find_content(segments: Sequence[str]) -> tuple[str | None, str, Sequence[str
     match segments:
         case ["artifacts", task_id, _, *_]:
             return None, task_id, segments[2:]
-        case [tenant, "artifacts", task_id, _, *_]:
+        case [tenant, "artifacts", task_id, _, *_] if tenant:
             return tenant, task_id, segments[3:]
     return None

@@ -1,0 +1,150 @@
+"""API Gateway's events to requests, and responses to what it expects (payload format 1.0)."""
+
+import base64
+from typing import Any
+
+import pytest
+
+from a2a_serverless.bindings import gateway
+from a2a_serverless.bindings.http import CORS, HttpRequest, HttpResponse
+
+
+def event(**changed: Any) -> dict[str, Any]:
+    return {
+        "resource": "/{proxy+}",
+        "path": "/tasks/t-1",
+        "httpMethod": "GET",
+        "headers": {"Accept": "b"},
+        "multiValueHeaders": {"Accept": ["a", "b"], "X-One": ["1"]},
+        "queryStringParameters": {"status": "y"},
+        "multiValueQueryStringParameters": {"status": ["x", "y"]},
+        "pathParameters": {"proxy": "tasks/t-1"},
+        "stageVariables": None,
+        "requestContext": {
+            "domainName": "abc.execute-api.eu-central-1.amazonaws.com",
+            "path": "/prod/tasks/t-1",
+            "stage": "prod",
+            "requestId": "request-1",
+        },
+        "body": None,
+        "isBase64Encoded": False,
+        **changed,
+    }
+
+
+def test_an_event_becomes_the_request_it_delivers() -> None:
+    assert gateway.request_of(event()) == HttpRequest(
+        method="GET",
+        path="/tasks/t-1",
+        headers={"accept": ("a", "b"), "x-one": ("1",)},
+        query={"status": ("x", "y")},
+        body=b"",
+        origin="https://abc.execute-api.eu-central-1.amazonaws.com/prod",
+        request_id="request-1",
+    )
+
+
+def test_every_map_of_an_event_may_be_null() -> None:
+    request = gateway.request_of(
+        event(
+            headers=None,
+            multiValueHeaders=None,
+            queryStringParameters=None,
+            multiValueQueryStringParameters=None,
+            pathParameters=None,
+            requestContext=None,
+        )
+    )
+
+    assert (request.path, request.headers, request.query, request.origin) == ("/tasks/t-1", {}, {}, "")
+
+
+def test_single_values_are_read_where_an_event_has_no_others() -> None:
+    request = gateway.request_of(event(multiValueHeaders=None, multiValueQueryStringParameters=None))
+
+    assert (request.headers, request.query) == ({"accept": ("b",)}, {"status": ("y",)})
+
+
+def test_headers_that_differ_only_in_case_are_one_header() -> None:
+    request = gateway.request_of(event(multiValueHeaders={"A2A-Version": ["1.0"], "a2a-version": ["0.3"]}))
+
+    assert request.header("A2A-VERSION") == "1.0, 0.3"
+
+
+@pytest.mark.parametrize(
+    ("body", "encoded", "expected"),
+    [
+        (None, False, b""),
+        ("", False, b""),
+        ('{"ä":1}', False, '{"ä":1}'.encode()),
+        (base64.b64encode(b"\xff\x00").decode(), True, b"\xff\x00"),
+        ("\ud800", False, b"\xed\xa0\x80"),
+    ],
+)
+def test_a_body_is_its_bytes_however_it_travelled(
+    body: str | None, *, encoded: bool, expected: bytes
+) -> None:
+    assert gateway.request_of(event(body=body, isBase64Encoded=encoded)).body == expected
+
+
+@pytest.mark.parametrize(
+    ("resource", "path", "proxy", "whole", "expected", "origin"),
+    [
+        ("/", "/", None, "/prod/", "/", "https://d/prod"),
+        ("/", "/", None, "/prod", "/", "https://d/prod"),
+        ("/", "/", None, "/", "/", "https://d"),
+        ("/", "/base", None, "/base", "/", "https://d/base"),
+        ("/{proxy+}", "/tasks", "tasks", "/prod/tasks", "/tasks", "https://d/prod"),
+        ("/{proxy+}", "/tasks", "tasks", "/tasks", "/tasks", "https://d"),
+        ("/{proxy+}", "/base/tasks", "tasks", "/base/tasks", "/tasks", "https://d/base"),
+        ("/{proxy+}", "/a b", "a b", "/prod/a%20b", "/a b", "https://d/prod"),
+        ("/health", "/health", None, "/prod/health", "/health", "https://d/prod"),
+        ("/health", "/base/health", None, "/base/health", "/health", "https://d/base"),
+    ],
+)
+def test_the_address_of_the_deployment_is_what_stands_before_the_resource(  # noqa: PLR0917  a table
+    resource: str, path: str, proxy: str | None, whole: str, expected: str, origin: str
+) -> None:
+    context = {"domainName": "d", "path": whole, "stage": "prod"}
+    parameters = {"proxy": proxy} if proxy else None
+
+    request = gateway.request_of(
+        event(resource=resource, path=path, pathParameters=parameters, requestContext=context)
+    )
+
+    assert (request.path, request.origin) == (expected, origin)
+
+
+def test_the_host_header_never_becomes_the_address() -> None:
+    forged = event(multiValueHeaders={"Host": ["evil.example"], "X-Forwarded-Host": ["evil.example"]})
+
+    assert "evil" not in gateway.request_of(forged).origin
+
+
+def test_a_textual_answer_travels_as_text_with_the_headers_of_every_answer() -> None:
+    response = HttpResponse(200, {"Content-Type": "application/json"}, '{"ä":1}'.encode())
+
+    assert gateway.event_of(response) == {
+        "statusCode": 200,
+        "headers": {**CORS, "Content-Type": "application/json"},
+        "multiValueHeaders": {},
+        "body": '{"ä":1}',
+        "isBase64Encoded": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("media_type", "content"),
+    [("image/png", b"\x89PNG"), ("application/octet-stream", b"abc"), ("text/plain", b"text")],
+)
+def test_an_answer_that_is_no_text_travels_in_base64(media_type: str, content: bytes) -> None:
+    sent = gateway.event_of(HttpResponse(200, {"Content-Type": media_type}, content))
+
+    assert sent["isBase64Encoded"] is True
+    assert base64.b64decode(sent["body"]) == content
+
+
+def test_an_answer_without_a_body_has_an_empty_one() -> None:
+    sent = gateway.event_of(HttpResponse(304))
+
+    assert (sent["body"], sent["isBase64Encoded"]) == ("", False)

@@ -1,0 +1,131 @@
+"""The environment as a type: read once, refused by name."""
+
+import hashlib
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from a2a_serverless.settings import Settings, SettingsError
+
+DIGEST = hashlib.sha256(b"secret").hexdigest()
+LEAST = {
+    "TASKS_TABLE": "tasks",
+    "CONTENT_BUCKET": "content",
+    "TURN_STATE_MACHINE_ARN": "arn:aws:states:eu-central-1:123456789012:stateMachine:a-turn",
+    "AGENT": "a2a_agents.echo:agent",
+    "ANONYMOUS": "allowed",
+}
+ALL = {
+    **LEAST,
+    "BASE_URL": "https://agent.example/a/",
+    "AGENT_PROFILE": "my.profile:profile",
+    "INSTANT_ANSWER": "my.agent:answer",
+    "DEPLOYED_AT": "2026-11-30T12:00:00Z",
+    "DEDUPLICATION": "off",
+    "BEARER_TOKENS": f"alice:{DIGEST}, alice:{DIGEST},bob.b:{DIGEST}",
+    "ANONYMOUS": "refused",
+    "LOCAL_PRINCIPAL": "me",
+    "RETENTION_DAYS": "7",
+    "BLOCKING_WAIT_SECONDS": "10",
+    "LOOPBACK_WEBHOOKS": "allowed",
+    "LOG_LEVEL": "DEBUG",
+    "POWERTOOLS_SERVICE_NAME": "my-agent",
+    "POWERTOOLS_METRICS_NAMESPACE": "Mine",
+    "PATH": "/usr/bin",
+}
+
+
+def test_the_environment_of_a_function_is_read_whole() -> None:
+    settings = Settings.from_environment(ALL)
+
+    assert settings.base_url == "https://agent.example/a"
+    assert settings.deployed_at == datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
+    assert (settings.deduplication, settings.anonymous, settings.loopback_webhooks) == (False, False, True)
+    assert [name for name, _ in settings.bearer_tokens] == ["alice", "alice", "bob.b"]
+    assert {sha256.hex() for _, sha256 in settings.bearer_tokens} == {DIGEST}
+    assert (settings.retention, settings.blocking_wait) == (timedelta(days=7), timedelta(seconds=10))
+    assert settings.log_level == "DEBUG"
+
+
+def test_what_has_a_plain_default_may_be_left_out_or_empty() -> None:
+    empty = {
+        "BASE_URL": "",
+        "DEPLOYED_AT": "",
+        "BEARER_TOKENS": "",
+        "AGENT_PROFILE": "",
+        "LOCAL_PRINCIPAL": "",
+    }
+
+    assert Settings.from_environment({**LEAST, **empty}) == Settings.from_environment(LEAST)
+
+
+@pytest.mark.parametrize("name", ["TASKS_TABLE", "CONTENT_BUCKET", "TURN_STATE_MACHINE_ARN", "AGENT"])
+def test_a_missing_variable_is_refused_by_name(name: str) -> None:
+    left = {key: value for key, value in LEAST.items() if key != name}
+
+    with pytest.raises(SettingsError, match=f"{name} is missing"):
+        Settings.from_environment(left)
+    with pytest.raises(SettingsError, match=f"{name} must not be empty"):
+        Settings.from_environment({**LEAST, name: ""})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("AGENT", "a2a_agents.echo"),
+        ("AGENT", "a2a-agents:agent"),
+        ("AGENT_PROFILE", "profile"),
+        ("INSTANT_ANSWER", "a.b:c:d"),
+        ("BASE_URL", "agent.example"),
+        ("BASE_URL", "ftp://agent.example"),
+        ("BASE_URL", "https://user:secret@agent.example"),
+        ("BASE_URL", "https://agent.example/?x=1"),
+        ("BASE_URL", "https://agent.example/#x"),
+        ("BASE_URL", "https://[secret"),
+        ("DEPLOYED_AT", "yesterday"),
+        ("DEPLOYED_AT", "1700000000"),
+        ("DEPLOYED_AT", "2026-11-30T12:00:00"),
+        ("DEDUPLICATION", "true"),
+        ("ANONYMOUS", "yes"),
+        ("LOOPBACK_WEBHOOKS", ""),
+        ("RETENTION_DAYS", "0"),
+        ("RETENTION_DAYS", "a week"),
+        ("BLOCKING_WAIT_SECONDS", "-1"),
+        ("BLOCKING_WAIT_SECONDS", "nan"),
+        ("LOG_LEVEL", "chatty"),
+        ("BEARER_TOKENS", "alice:secret"),
+        ("BEARER_TOKENS", f"alice:{DIGEST},"),
+        ("BEARER_TOKENS", f"alice:{DIGEST.upper()}"),
+        ("BEARER_TOKENS", f"älice:{DIGEST}"),
+    ],
+)
+def test_a_variable_that_cannot_be_is_refused_by_name_without_its_value(name: str, value: str) -> None:
+    with pytest.raises(SettingsError, match=name) as refused:
+        Settings.from_environment({**LEAST, name: value})
+
+    if "secret" in value:
+        assert "secret" not in str(refused.value)
+
+
+def test_everything_that_is_wrong_is_said_at_once() -> None:
+    with pytest.raises(SettingsError, match=r"TASKS_TABLE is missing.*LOG_LEVEL"):
+        Settings.from_environment({"LOG_LEVEL": "chatty"})
+
+
+@pytest.mark.parametrize(
+    "door",
+    [{}, {"ANONYMOUS": "refused"}, {"BEARER_TOKENS": "", "LOCAL_PRINCIPAL": "", "ANONYMOUS": "refused"}],
+)
+def test_a_deployment_that_would_let_nobody_in_does_not_start(door: dict[str, str]) -> None:
+    left = {key: value for key, value in LEAST.items() if key != "ANONYMOUS"}
+
+    with pytest.raises(SettingsError, match="BEARER_TOKENS"):
+        Settings.from_environment({**left, **door})
+
+
+def test_tokens_do_not_show_in_the_representation_of_the_settings() -> None:
+    settings = Settings.from_environment(ALL)
+
+    assert "alice" not in repr(settings)
+    with pytest.raises(ValueError, match="frozen"):
+        settings.agent = "another:agent"  # type: ignore[misc]

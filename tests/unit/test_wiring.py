@@ -1,0 +1,160 @@
+"""The composition root: what a deployer names is found or refused in words, and nothing is made too early."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from a2a_serverless import wiring
+from a2a_serverless.adapters.stepfunctions_executions import StepFunctionsExecutions
+from a2a_serverless.bindings.http import HttpRequest
+from a2a_serverless.settings import Settings, SettingsError
+
+DEPLOYER = """
+from a2a_serverless.agent import AgentProfile, AgentSkill, Completed
+
+profile = AgentProfile(
+    name="Mine", description="Does things.", input_modes=("text/plain", "image/png"),
+    skills=(AgentSkill(id="s", name="S", description="Something.", tags=("t",)),),
+)
+
+async def agent(turn):
+    yield Completed("done")
+
+def answer(message):
+    return None
+
+nothing = 7
+"""
+
+
+@pytest.fixture
+def deployed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three modules of a deployer's: one is well, one needs what is not there, one is broken."""
+    (tmp_path / "deployers_agent.py").write_text(DEPLOYER)
+    (tmp_path / "needy_agent.py").write_text("import no_such_package_at_all\n")
+    (tmp_path / "broken_agent.py").write_text("1 / 0\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+
+
+def settings(**changed: object) -> Settings:
+    return Settings.model_validate(
+        {
+            "tasks_table": "tasks",
+            "content_bucket": "content",
+            "turn_state_machine_arn": "arn:aws:states:eu-central-1:123456789012:stateMachine:a-turn",
+            "agent": "deployers_agent:agent",
+            "local_principal": "me",
+            **changed,
+        }
+    )
+
+
+@pytest.mark.usefixtures("deployed")
+def test_an_agent_is_found_with_the_profile_beside_it() -> None:
+    assert wiring.profile(settings()).name == "Mine"
+    assert callable(wiring.agent(settings()))
+    assert wiring.answer(settings()) is None
+    assert callable(wiring.answer(settings(instant_answer="deployers_agent:answer")))
+
+
+@pytest.mark.usefixtures("deployed")
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"agent": "no_such_module:agent"}, "AGENT: there is no module no_such_module"),
+        ({"agent": "deployers_agent.inner:agent"}, "AGENT: there is no module deployers_agent.inner"),
+        ({"agent": "deployers_agent:other"}, "AGENT: deployers_agent has no other"),
+        ({"agent": "deployers_agent:nothing"}, "AGENT: deployers_agent:nothing is not a function"),
+        (
+            {"agent_profile": "deployers_agent:agent"},
+            "AGENT_PROFILE: deployers_agent:agent is no AgentProfile",
+        ),
+        (
+            {"instant_answer": "deployers_agent:nothing"},
+            "INSTANT_ANSWER: deployers_agent:nothing is not a function",
+        ),
+    ],
+)
+def test_what_is_not_there_is_refused_in_words(changed: dict[str, str], words: str) -> None:
+    def everything(given: Settings) -> None:
+        wiring.agent(given)
+        wiring.profile(given)
+        wiring.answer(given)
+
+    with pytest.raises(SettingsError, match=words):
+        everything(settings(**changed))
+
+
+@pytest.mark.usefixtures("deployed")
+def test_a_fault_inside_the_deployers_module_is_its_own() -> None:
+    with pytest.raises(ModuleNotFoundError, match="no_such_package_at_all"):
+        wiring.agent(settings(agent="needy_agent:agent"))
+    with pytest.raises(ZeroDivisionError):
+        wiring.agent(settings(agent="broken_agent:agent"))
+
+
+@pytest.mark.usefixtures("deployed")
+def test_an_endpoint_takes_what_the_profile_takes_and_lets_in_whom_the_settings_let_in() -> None:
+    endpoint = wiring.endpoint(
+        settings(deduplication=False, retention_days=7, base_url="https://agent.example")
+    )
+
+    assert endpoint.ports.policy.input_modes == ("text/plain", "image/png")
+    assert (endpoint.ports.policy.deduplicate, endpoint.ports.policy.retention.days) == (False, 7)
+    assert endpoint.admittance.authenticate(HttpRequest("GET", "/")).name == "me"
+    assert endpoint.admittance.base_url == "https://agent.example"
+    assert isinstance(endpoint.ports.executions, StepFunctionsExecutions)
+
+
+def test_what_is_late_is_made_once_when_it_is_used() -> None:
+    made: list[str] = []
+
+    def make() -> str:
+        made.append("it")
+        return "value"
+
+    late = wiring.late(make)
+    assert made == []
+
+    assert (late.upper(), late.title()) == ("VALUE", "Value")
+    assert made == ["it"]
+
+
+IMPORTED_BY_JSONRPC = """
+import sys
+sys.path.insert(0, "functions/jsonrpc")
+import app
+print(*sorted(sys.modules))
+"""
+
+
+@pytest.mark.usefixtures("deployed")
+@pytest.mark.parametrize("function", ["jsonrpc", "http_json"])
+def test_an_api_function_loads_no_web_framework_and_nothing_it_may_not_need(
+    function: str, tmp_path: Path
+) -> None:
+    root = Path(__file__).parents[2]
+    environment = {
+        "PYTHONPATH": f"{root / 'layers/core'}:{tmp_path}",
+        "AWS_DEFAULT_REGION": "eu-central-1",
+        "TASKS_TABLE": "tasks",
+        "CONTENT_BUCKET": "content",
+        "TURN_STATE_MACHINE_ARN": "arn:aws:states:eu-central-1:123456789012:stateMachine:a-turn",
+        "AGENT": "deployers_agent:agent",
+        "ANONYMOUS": "allowed",
+    }
+    program = IMPORTED_BY_JSONRPC.replace("jsonrpc", function)
+
+    ended = subprocess.run(
+        [sys.executable, "-c", program], cwd=root, env=environment, capture_output=True, text=True, check=True
+    )
+
+    loaded = {name.partition(".")[0] for name in ended.stdout.split()}
+    assert (
+        loaded & {"fastapi", "starlette", "mangum", "boto3", "aws_lambda_powertools", "moto", "werkzeug"}
+        == set()
+    )
+    assert "a2a_serverless" in loaded
