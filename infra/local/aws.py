@@ -80,6 +80,9 @@ class Aws:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+            for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+                if pipe is not None:
+                    pipe.close()
 
 
 def clean_environment() -> dict[str, str]:

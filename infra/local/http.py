@@ -260,7 +260,9 @@ def encode(response: Response, *, close: bool, with_body: bool) -> bytes:
         HTTPStatus.NO_CONTENT,
         HTTPStatus.NOT_MODIFIED,
     )
-    length = () if bodiless else (("Content-Length", str(len(body))),)
+    # The answer to a HEAD may know the length of a body it does not have.
+    counted = any(name.lower() == "content-length" for name, _ in response.headers)
+    length = () if bodiless or counted else (("Content-Length", str(len(body))),)
     return head_bytes(response, length, close=close) + (body if with_body and not bodiless else b"")
 
 

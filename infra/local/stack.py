@@ -78,6 +78,16 @@ class Stack:
             Scheduler(schedule, self._pools[schedule.function], console) for schedule in deployment.schedules
         ]
 
+    @property
+    def aws_endpoint(self) -> str:
+        """Where boto3 clients find this stack's AWS."""
+        return self._aws.endpoint
+
+    @property
+    def lambda_endpoint(self) -> str:
+        """Where boto3's Lambda client finds this stack's functions."""
+        return f"http://{self._lambda_api.address}"
+
     def start(self) -> None:
         """Start everything at once; `wait_until_ready` says when it serves."""
         self._lambda_api.start()

@@ -1,0 +1,79 @@
+"""Handlers to try processes, gateway and state machine with, each written into a folder of its own."""
+
+from pathlib import Path
+
+API = """
+import json, os, pathlib, signal
+
+def handler(event, context):
+    asked = event.get("queryStringParameters") or event
+    match asked.get("do"):
+        case "raise":
+            raise LookupError("nothing here")
+        case "malformed":
+            return "no object"
+        case "large":
+            return {"statusCode": 200, "body": "x" * (6 * 1024 * 1024 + 1000)}
+        case "wait":
+            # Until the test opens the other end: a named pipe instead of a sleep.
+            pathlib.Path(asked["for"]).read_bytes()
+        case "leave":
+            os._exit(3)
+        case "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+    body = {
+        "pid": os.getpid(),
+        "name": context.function_name,
+        "arn": context.invoked_function_arn,
+        "remaining": context.get_remaining_time_in_millis(),
+        "task_root": os.environ["LAMBDA_TASK_ROOT"],
+        "trace": os.environ["_X_AMZN_TRACE_ID"],
+        "length": len(event.get("body") or ""),
+    }
+    return {"statusCode": 200, "headers": {"Content-Type": "application/json"}, "body": json.dumps(body)}
+"""
+
+TURN = """
+import os, pathlib
+import boto3
+
+DYNAMODB, TABLE = boto3.client("dynamodb"), os.environ["TASKS_TABLE"]
+
+class TurnContinues(Exception):
+    pass
+
+def first_time(task):
+    item = {"pk": {"S": task}, "sk": {"S": "SEEN"}}
+    try:
+        DYNAMODB.put_item(TableName=TABLE, Item=item, ConditionExpression="attribute_not_exists(pk)")
+    except DYNAMODB.exceptions.ConditionalCheckFailedException:
+        return False
+    return True
+
+def handler(event, context):
+    # The task is a named pipe on which the test listens, the owner says what to do.
+    tell = pathlib.Path(event["task"]).write_text
+    match event["owner"]:
+        case "crashes":
+            os._exit(1)
+        case "raises":
+            raise ValueError("no")
+        case "continues" if first_time(event["task"]):
+            tell("segment 1\\n")
+            raise TurnContinues
+    tell(f"turn {event['turn']} done\\n")
+"""
+
+SWEEP = """
+import json, pathlib
+
+def handler(event, context):
+    pathlib.Path(event["fail"]["task"]).write_text(json.dumps(event["fail"], sort_keys=True) + "\\n")
+"""
+
+
+def write(folder: Path, source: str) -> Path:
+    """Make a function's folder."""
+    folder.mkdir(parents=True)
+    (folder / "app.py").write_text(source, encoding="utf-8")
+    return folder
