@@ -45,9 +45,12 @@ class Reading:
         newest = self._snapshot_key()
         if newest is not None and newest not in self.asked:
             return [newest, *self._events(position_of(newest) + 1, self._goal())][:BATCH]
-        wanted = self._events(self._end() + 1, max(self._goal(), self._end() + self.step))
+        end, goal = self._end(), self._goal()
+        if end < goal:
+            return self._events(end + 1, goal)[:BATCH]
+        wanted = self._events(end + 1, end + self.step)
         self.step = min(2 * self.step, BATCH)
-        return wanted[:BATCH]
+        return wanted
 
     def learn(self, asked: Collection[ItemKey], found: Mapping[ItemKey, Item]) -> None:
         """Take in the answer for these keys; a key that was asked for and is not found is absent."""

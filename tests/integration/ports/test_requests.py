@@ -1,0 +1,149 @@
+"""What reading and writing costs: requests and read units are money, so they are counted here."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from a2a_serverless.ports import ContextKey, ContextRow, TaskQuery
+from a2a_serverless.protocol.objects import TaskState
+from a2a_serverless.tasks.fold import LoggedTask, fold
+from a2a_serverless.tasks.log import LoggedEvent, Voided
+from tests.integration.ports.samples import (
+    admission,
+    chunk,
+    expires,
+    head,
+    holder,
+    received,
+    settled,
+    started,
+    write,
+)
+from tests.integration.ports.world import TENANT, StoredWorld
+
+
+@contextmanager
+def counted(stored: StoredWorld) -> Iterator[Counter[str]]:
+    """How often each operation is called, and under `keys` how many items BatchGetItem is asked for."""
+    calls: Counter[str] = Counter()
+
+    def count(params: dict[str, Any], model: Any, **_: Any) -> None:
+        calls[model.name] += 1
+        for asked in params.get("RequestItems", {}).values():
+            calls["keys"] += len(asked["Keys"])
+
+    events = stored.dynamodb.meta.events
+    events.register("provide-client-params.dynamodb.*", count)
+    try:
+        yield calls
+    finally:
+        events.unregister("provide-client-params.dynamodb.*", count)
+
+
+def settled_task(stored: StoredWorld, chunks: int) -> LoggedTask:
+    """A settled task with its snapshot and its head."""
+    entries = [received(stored), started(stored), *(chunk(str(number)) for number in range(chunks))]
+    task = fold(LoggedTask(task_id="t-1"), write(stored, stored.task(), *entries))
+    stored.tasks.write_snapshot(stored.task(), task)
+    last = write(stored, stored.task(), settled(stored), first=task.position + 1)
+    done = head(stored, task.position + 1, TaskState.COMPLETED, snapshot=task.position)
+    stored.tasks.write_head(stored.task(), done)
+    return fold(task, last)
+
+
+@pytest.mark.parametrize("chunks", [1, 60])
+def test_a_settled_task_is_read_in_two_requests_whatever_happened_in_it(
+    stored: StoredWorld, chunks: int
+) -> None:
+    task = settled_task(stored, chunks)
+
+    with counted(stored) as calls:
+        assert stored.tasks.load(stored.task()) == task
+
+    assert calls == {"GetItem": 1, "BatchGetItem": 1, "keys": 2}
+
+
+def test_a_short_log_is_read_in_one_request_by_who_knows_its_length(stored: StoredWorld) -> None:
+    write(stored, stored.task(), received(stored), started(stored))
+
+    with counted(stored) as calls:
+        assert stored.tasks.load(stored.task(), about=2).position == 2
+
+    assert calls == {"BatchGetItem": 1, "keys": 4}
+
+
+def test_a_poll_without_news_is_one_small_request(stored: StoredWorld) -> None:
+    write(stored, stored.task(), received(stored))
+
+    with counted(stored) as calls:
+        assert not stored.tasks.events_after(stored.task(), 1, 25)
+
+    assert calls == {"GetItem": 1}
+
+
+def test_a_poll_with_one_event_is_two_requests(stored: StoredWorld) -> None:
+    write(stored, stored.task(), received(stored), started(stored))
+
+    with counted(stored) as calls:
+        assert len(stored.tasks.events_after(stored.task(), 1, 25)) == 1
+
+    assert calls == {"GetItem": 1, "BatchGetItem": 1, "keys": 4}
+
+
+WRITES: dict[str, Callable[[StoredWorld], object]] = {
+    "append": lambda stored: stored.tasks.append(
+        stored.task(), LoggedEvent(1, "w", expires(stored), Voided())
+    ),
+    "head": lambda stored: stored.tasks.write_head(stored.task(), head(stored, snapshot=1)),
+    "snapshot": lambda stored: stored.tasks.write_snapshot(
+        stored.task(), LoggedTask(task_id="t-1", position=1, expires=expires(stored))
+    ),
+    "open": lambda stored: stored.admissions.open(admission(stored)),
+    "close": lambda stored: stored.admissions.close(admission(stored)),
+    "take": lambda stored: stored.contexts.take(
+        ContextKey(TENANT, stored.owner, "c-1"),
+        seen=ContextRow(),
+        taken=ContextRow(holder(stored)),
+        expires=expires(stored),
+    ),
+    "settle": lambda stored: stored.contexts.settle(
+        ContextKey(TENANT, stored.owner, "c-1"), holder(stored), state="s", waits=False
+    ),
+}
+
+
+@pytest.mark.parametrize("write_it", WRITES.values(), ids=WRITES)
+def test_every_write_is_one_request(stored: StoredWorld, write_it: Callable[[StoredWorld], object]) -> None:
+    with counted(stored) as calls:
+        write_it(stored)
+
+    assert calls.total() == 1
+
+
+def test_a_first_page_asks_each_state_once_when_all_fits(stored: StoredWorld) -> None:
+    stored.tasks.write_head(stored.task(), head(stored))
+
+    with counted(stored) as calls:
+        assert stored.tasks.find(TaskQuery(TENANT, stored.owner, frozenset(TaskState))).total == 1
+
+    assert calls == {"Query": len(TaskState)}
+
+
+def test_a_page_of_settled_tasks_is_read_in_two_requests(stored: StoredWorld) -> None:
+    task = settled_task(stored, 3)
+    names = [stored.task(f"other-{number}") for number in range(4)]
+
+    with counted(stored) as calls:
+        assert stored.tasks.load_many([stored.task(), *names])[0] == task
+
+    assert calls == {"BatchGetItem": 2, "keys": 5 + 2 + 4}
+
+
+def test_looking_for_what_is_due_asks_each_shard_once(stored: StoredWorld) -> None:
+    with counted(stored) as calls:
+        stored.due.due(stored.clock.now(), 100)
+
+    assert calls == {"Query": 16}
