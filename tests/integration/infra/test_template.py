@@ -61,13 +61,22 @@ def test_no_function_has_a_setting_of_its_own(name: str) -> None:
 def test_a_deployer_can_choose_every_setting_but_those_that_are_for_a_machine_of_ones_own() -> None:
     chosen = {name for name, value in variables().items() if not isinstance(value, str)}
 
-    assert set(variables()) - chosen == {"LOCAL_PRINCIPAL", "LOOPBACK_WEBHOOKS", "POWERTOOLS_METRICS_NAMESPACE"}
+    assert set(variables()) - chosen == {
+        "LOCAL_PRINCIPAL",
+        "LOOPBACK_WEBHOOKS",
+        "POWERTOOLS_METRICS_NAMESPACE",
+    }
 
 
 def defaults() -> dict[str, str]:
     """The environment of a deployment in which nothing was chosen, state's own names aside."""
     parameters = template()["Parameters"]
-    made_up = {"TASKS_TABLE": "table", "CONTENT_BUCKET": "bucket", "TURN_STATE_MACHINE_ARN": "arn", "BASE_URL": ""}
+    made_up = {
+        "TASKS_TABLE": "table",
+        "CONTENT_BUCKET": "bucket",
+        "TURN_STATE_MACHINE_ARN": "arn",
+        "BASE_URL": "",
+    }
     references = {
         name: str(parameters[value["Ref"]]["Default"])
         for name, value in variables().items()
@@ -120,7 +129,9 @@ def test_every_parameter_is_described_and_used() -> None:
     parameters = template()["Parameters"]
 
     assert set(parameters) - used == set()
-    assert [name for name, parameter in parameters.items() if not parameter["Description"].endswith(".")] == []
+    assert [
+        name for name, parameter in parameters.items() if not parameter["Description"].endswith(".")
+    ] == []
 
 
 def test_every_parameter_is_in_a_group_of_the_console() -> None:
@@ -176,7 +187,9 @@ def test_our_own_runtime_loop_comes_with_its_layer_and_only_by_choice() -> None:
         function = functions()[name]
         wrapper = function["Environment"]["Variables"]["AWS_LAMBDA_EXEC_WRAPPER"]
         assert wrapper == {"Fn::If": ["OwnLoop", "/opt/bootstrap", {"Ref": "AWS::NoValue"}]}
-        assert {"Fn::If": ["OwnLoop", {"Ref": "StreamingLayer"}, {"Ref": "AWS::NoValue"}]} in function["Layers"]
+        assert {"Fn::If": ["OwnLoop", {"Ref": "StreamingLayer"}, {"Ref": "AWS::NoValue"}]} in function[
+            "Layers"
+        ]
 
 
 def test_the_state_machine_waits_longer_than_any_turn_may_take() -> None:
