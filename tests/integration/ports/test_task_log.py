@@ -52,7 +52,7 @@ def test_a_taken_position_is_refused_with_the_event_that_stands_there(world: Wor
         world.tasks.append(world.task(), LoggedEvent(1, "second", expires(world), Voided()))
 
     assert refused.value.standing == standing
-    assert world.tasks.load(world.task()).has("m-1")
+    assert world.tasks.load(world.task()).has("m-1", 1)
 
 
 def test_a_writer_finding_its_own_event_has_succeeded(world: World) -> None:
@@ -118,7 +118,7 @@ def test_an_expired_event_makes_room_for_another(world: World) -> None:
 
     write(world, world.task(), received(world, "m-2"), writer="second")
 
-    assert world.tasks.load(world.task()).has("m-2")
+    assert world.tasks.load(world.task()).has("m-2", 2)
 
 
 def test_many_tasks_are_read_in_the_order_asked_for(world: World) -> None:

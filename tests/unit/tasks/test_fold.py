@@ -75,7 +75,8 @@ def test_a_message_opens_a_turn_named_by_its_position() -> None:
     task = folded(Voided(), received("m1"))
 
     assert (task.open_turn, task.current.state, task.context_id) == (2, TaskState.SUBMITTED, "c")
-    assert task.has("m1")
+    assert task.has("m1", 2)
+    assert not task.has("m1", 3), "an id may be used again where nothing is deduplicated"
     assert not task.over(2)
     assert task.over(1), "position 1 holds no message: a turn of that name can never begin"
     assert not task.over(3), "position 3 is empty: a turn of that name may still begin"

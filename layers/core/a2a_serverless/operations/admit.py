@@ -192,7 +192,7 @@ def _place(
     ports: Ports, record: Admission, writer: str, row: ContextRow, task: LoggedTask
 ) -> LoggedTask | None:
     """Put the message at its position and return the task then; None when the row changed under our eyes."""
-    if task.has(record.message.message_id):
+    if task.has(record.message.message_id, record.position):
         return task
     if task.position >= record.position:
         raise _refuse(ports, record, refusal(task))

@@ -85,9 +85,9 @@ class LoggedTask(ProtoModel):
         """Whether nothing will ever happen to the task again."""
         return self.status is not None and self.status.state in TERMINAL
 
-    def has(self, message_id: str) -> bool:
-        """Whether the message with this id stands in the log."""
-        return any(turn.message_id == message_id for turn in self.turns)
+    def has(self, message_id: str, position: int) -> bool:
+        """Whether the message with this id stands at this position; elsewhere it is another use of the id."""
+        return any((turn.message_id, turn.position) == (message_id, position) for turn in self.turns)
 
     def over(self, turn: int) -> bool:
         """Whether that turn has ended, or can never begin because its position holds something else."""
