@@ -1,0 +1,51 @@
+"""Every function's handler in this process, as Lambda loads it, on moto with the state as declared."""
+
+import importlib.util
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from infra.local.template import REGION
+from tests.integration.functions.deployment import FOLDERS, Deployed
+from tests.integration.ports.backends import Backend, moto
+
+
+@pytest.fixture(scope="package")
+def backend() -> Iterator[Backend]:
+    with moto() as started:
+        yield started
+
+
+@pytest.fixture(scope="package")
+def deployed(backend: Backend) -> Iterator[Deployed]:
+    """The five functions, each loaded once with one environment."""
+    environment = {
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_ENDPOINT_URL": backend.clients.dynamodb().meta.endpoint_url,
+        "TASKS_TABLE": backend.table,
+        "CONTENT_BUCKET": backend.bucket,
+        "TURN_STATE_MACHINE_ARN": backend.state_machine_arn,
+        "AGENT": "a2a_agents.echo:agent",
+        "DEPLOYED_AT": "2026-11-30T12:00:00Z",
+        "LOCAL_PRINCIPAL": "local",
+        "BLOCKING_WAIT_SECONDS": "10",
+        "POWERTOOLS_SERVICE_NAME": "a2a-serverless",
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        yield Deployed({name: load(name) for name in FOLDERS}, backend)
+
+
+def load(name: str) -> object:
+    """The function's module, under a name of its own: all five files are called app.py."""
+    path = Path(__file__).parents[3] / "functions" / name / "app.py"
+    specification = importlib.util.spec_from_file_location(f"function_{name}", path)
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
