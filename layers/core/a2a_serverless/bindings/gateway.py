@@ -50,7 +50,7 @@ def path_of(event: Event) -> str:
 def event_of(response: HttpResponse) -> dict[str, Any]:
     """What a function returns for API Gateway to send, with the headers every answer has.
 
-    Our own JSON is text. Any other body is somebody's content and travels in base64, whatever it claims to be;
+    Our own JSON is text. Any other body is somebody's content and travels in base64, whatever it claims;
     the API must name its type among its binary media types.
     """
     headers = {**CORS, **response.headers}
