@@ -99,14 +99,22 @@ def _check_target(task: LoggedTask, message: Message) -> None:
 
 def _standing(ports: Ports, caller: Caller, request: SendMessageRequest, task: LoggedTask) -> _Opened:
     """The record of a message for an existing task: an earlier one if there is, otherwise one opened now."""
+    refused = _closed(ports, task)
+    if refused is None:
+        return _open(ports, caller, request, task)
+    standing = ports.admissions.read(_admission_key(ports, caller, request.message))
+    if standing is None:
+        raise refused
+    return _Opened(standing, fresh=False)
+
+
+def _closed(ports: Ports, task: LoggedTask) -> A2AError | None:
+    """Why the task takes no message that was not admitted before; None when it takes one."""
     if not task.waiting:
-        standing = ports.admissions.read(_admission_key(ports, caller, request.message))
-        if standing is None:
-            raise refusal(task)
-        return _Opened(standing, fresh=False)
+        return refusal(task)
     if task.expires - ports.clock.now().timestamp() < NEARLY_EXPIRED:
-        raise UnsupportedOperationError("The task expires within the hour and takes no further message.")
-    return _open(ports, caller, request, task)
+        return UnsupportedOperationError("The task expires within the hour and takes no further message.")
+    return None
 
 
 def refusal(task: LoggedTask) -> A2AError:
