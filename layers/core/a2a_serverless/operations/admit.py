@@ -261,7 +261,7 @@ def _write(ports: Ports, record: Admission, task: LoggedTask, event: LoggedEvent
         standing = taken.standing
     if same_message(standing.entry, record.message.message_id):
         return fold(task, [standing])
-    raise _refuse(ports, record, UnsupportedOperationError(ALREADY_WORKING))
+    raise _refuse(ports, record, refusal(fold(task, [standing])))
 
 
 def _refuse(ports: Ports, record: Admission, error: A2AError) -> A2AError:
