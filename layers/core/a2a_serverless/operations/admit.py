@@ -35,7 +35,7 @@ from a2a_serverless.protocol.objects import Message
 from a2a_serverless.protocol.requests import SendMessageRequest
 from a2a_serverless.tasks.content import logged_message
 from a2a_serverless.tasks.fold import LoggedTask, fold
-from a2a_serverless.tasks.log import LoggedEvent, MessageReceived, TaskKey, Voided, same_message
+from a2a_serverless.tasks.log import LoggedEvent, MessageReceived, TaskKey, Voided
 
 NEARLY_EXPIRED = 3600
 """Seconds before a task's expiry within which it takes no further message."""
@@ -200,7 +200,7 @@ def _place(
     ports: Ports, record: Admission, writer: str, row: ContextRow, task: LoggedTask
 ) -> LoggedTask | None:
     """Put the message at its position and return the task then; None when the row changed under our eyes."""
-    if task.has(record.message.message_id, record.position):
+    if task.has(record.message.message_id, record.position) and record.message in task.history:
         return task
     if task.position >= record.position:
         raise _refuse(ports, record, refusal(task))
@@ -259,7 +259,7 @@ def _write(ports: Ports, record: Admission, task: LoggedTask, event: LoggedEvent
     except PositionTakenError as taken:
         ports.metrics.count("PositionConflict")
         standing = taken.standing
-    if same_message(standing.entry, record.message.message_id):
+    if isinstance(standing.entry, MessageReceived) and standing.entry.message == record.message:
         return fold(task, [standing])
     raise _refuse(ports, record, refusal(fold(task, [standing])))
 

@@ -166,11 +166,6 @@ def read_entry(kind: str, version: int, body: str | bytes) -> Entry:
     return ENTRIES[kind].model_validate(json.loads(body))
 
 
-def same_message(entry: Entry, message_id: str) -> bool:
-    """Whether the entry is the arrival of the message with this id."""
-    return isinstance(entry, MessageReceived) and entry.message.message_id == message_id
-
-
 @dataclass(frozen=True, slots=True)
 class TaskKey:
     """Whose task it is and which: with tenant and owner in the key nobody can even ask for another's."""
