@@ -5,28 +5,53 @@ or loses the answer, upon which the write is repeated silently, as an AWS SDK wo
 two requests.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterator
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any
+from threading import Barrier
+from typing import Any, TypeVar
 
 from a2a_serverless.agent import ArtifactChunk, Completed, InputRequired, Turn, Update, Working
+from a2a_serverless.operations.read import get_task
 from a2a_serverless.operations.send import send_message
 from a2a_serverless.operations.sweep import sweep
 from a2a_serverless.operations.turns import fail_turn, run_turn
 from a2a_serverless.ports import Admission, AdmissionStatus, Caller, Policy, Ports, TurnKey, owner_of
 from a2a_serverless.protocol.errors import A2AError
 from a2a_serverless.protocol.objects import Message, Part, Role, Task
-from a2a_serverless.protocol.requests import SendMessageConfiguration, SendMessageRequest
-from tests.fakes.ports import FakeClock, FakeExecutions, FakeTable, FakeTasks, fake_ports
+from a2a_serverless.protocol.requests import (
+    GetTaskRequest,
+    SendMessageConfiguration,
+    SendMessageRequest,
+    SendMessageResponse,
+)
+from a2a_serverless.tasks.fold import LoggedTask
+from a2a_serverless.tasks.log import Entry, LoggedEvent, TaskKey
+from tests.fakes.ports import (
+    FakeClock,
+    FakeContents,
+    FakeExecutions,
+    FakeIncidents,
+    FakeTable,
+    FakeTasks,
+    fake_ports,
+)
 
 CALLER = Caller(tenant="", owner=owner_of("tests", "alice"), name="alice", base_url="https://agent.example")
+BOB = replace(CALLER, owner=owner_of("tests", "bob"), name="bob")
+ELSEWHERE = replace(CALLER, tenant="elsewhere")
+ANONYMOUS = replace(CALLER, owner=owner_of("", ""), name="", anonymous=True)
 WRITES = frozenset(
     {
         "append", "write_head", "mark_due", "write_snapshot", "open", "close", "withdraw", "take", "settle",
         "start", "stop", "put",
     }
 )  # fmt: skip
+
+
+T = TypeVar("T")
 
 
 class Fault(Enum):
@@ -160,6 +185,51 @@ class World:
             sweep(self.ports)
         self.run_turns()
 
+    def answer(
+        self, wanted: SendMessageRequest, caller: Caller = CALLER, ports: Ports | None = None
+    ) -> SendMessageResponse:
+        """SendMessage as it was asked for."""
+        return send_message(ports or self.ports, caller, wanted)
+
+    def said(self, message_id: str, text: str = "go", **ids: str) -> Task:
+        """The task after the turn that this message starts."""
+        sent = self.send(message_id, text, **ids)
+        self.run_turns()
+        return self.get(sent.id)
+
+    def get(self, task_id: str, history_length: int | None = None, caller: Caller = CALLER) -> Task:
+        """GetTask."""
+        return get_task(self.ports, caller, GetTaskRequest(id=task_id, history_length=history_length))
+
+    def load(self, task_id: str, caller: Caller = CALLER) -> LoggedTask:
+        """The task as its log tells it."""
+        return self.ports.tasks.load(caller.task(task_id))
+
+    def entries(self, task_id: str, caller: Caller = CALLER) -> list[Entry]:
+        """Everything that stands in a task's log."""
+        return [event.entry for event in self.tasks.log(caller.task(task_id))]
+
+    def turn(self, task_id: str) -> TurnKey:
+        """The task's open turn, or else its latest."""
+        task = self.load(task_id)
+        return TurnKey(CALLER.task(task_id), task.open_turn or task.turns[-1].position)
+
+    def logs(self) -> set[TaskKey]:
+        """Every task that has a log, whether or not anybody can see it."""
+        return {place[0] for place, _ in self.table.all(LoggedEvent)}
+
+    @property
+    def incidents(self) -> FakeIncidents:
+        """What was reported."""
+        assert isinstance(self.ports.incidents, FakeIncidents)
+        return self.ports.incidents
+
+    @property
+    def contents(self) -> FakeContents:
+        """What was put away."""
+        assert isinstance(self.ports.contents, FakeContents)
+        return self.ports.contents
+
     @property
     def tasks(self) -> FakeTasks:
         """The store, with a fake's extra views."""
@@ -189,3 +259,44 @@ def request(
     )
     configuration = SendMessageConfiguration(return_immediately=not blocking)
     return SendMessageRequest(message=message, configuration=configuration)
+
+
+def plays(*updates: Any) -> Callable[[Turn], AsyncIterator[Update]]:
+    """An agent that yields just this."""
+
+    async def agent(_: Turn) -> AsyncIterator[Update]:
+        for update in updates:
+            yield update
+
+    return agent
+
+
+def at_once(*acts: Callable[[], T]) -> Sequence[T | A2AError]:
+    """What each act returned or was refused with, all begun at the same time and interrupted often."""
+    together = Barrier(len(acts))
+    usual = sys.getswitchinterval()
+
+    def act(one: Callable[[], T]) -> T | A2AError:
+        together.wait()
+        try:
+            return one()
+        except A2AError as refusal:
+            return refusal
+
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(len(acts)) as threads:
+            return list(threads.map(act, acts))
+    finally:
+        sys.setswitchinterval(usual)
+
+
+def message(message_id: str, *parts: Part, **members: Any) -> Message:
+    """A client's message of these parts, or of a text."""
+    return Message(message_id=message_id, role=Role.USER, parts=parts or (Part(text="go"),), **members)
+
+
+def asking(said: Message, **configuration: Any) -> SendMessageRequest:
+    """A SendMessage request that returns immediately unless told otherwise."""
+    wanted = {"return_immediately": True, **configuration}
+    return SendMessageRequest(message=said, configuration=SendMessageConfiguration(**wanted))
