@@ -63,8 +63,12 @@ def accepts(modes: tuple[str, ...], media_type: str) -> bool:
     """Whether a media type is among the modes; parameters and case do not count, `type/*` and `*/*` match."""
     if not modes:
         return True
-    plain = media_type.partition(";")[0].strip().lower()
-    return any(mode in ("*/*", plain, f"{plain.partition('/')[0]}/*") for mode in map(str.lower, modes))
+    plain = _plain(media_type)
+    return any(mode in ("*/*", plain, f"{plain.partition('/')[0]}/*") for mode in map(_plain, modes))
+
+
+def _plain(media_type: str) -> str:
+    return media_type.partition(";")[0].strip().lower()
 
 
 def _instant_answer(ports: Ports, message: Message) -> Message | None:
