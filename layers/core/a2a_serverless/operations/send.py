@@ -72,7 +72,7 @@ def _plain(media_type: str) -> str:
 
 
 def _instant_answer(ports: Ports, message: Message) -> Message | None:
-    """The agent's instant reply to a message that belongs to no task; it always has a context."""
+    """The agent's instant reply to a message that belongs to no task: it has a context and no task."""
     if ports.answer is None or message.task_id is not None:
         return None
     try:
@@ -82,4 +82,4 @@ def _instant_answer(ports: Ports, message: Message) -> Message | None:
     if reply is None:
         return None
     context_id = reply.context_id or message.context_id or ports.identifiers.new()
-    return reply.model_copy(update={"role": Role.AGENT, "context_id": context_id})
+    return reply.model_copy(update={"role": Role.AGENT, "context_id": context_id, "task_id": None})
