@@ -24,6 +24,7 @@ from a2a_serverless.tasks.content import (
     logged,
 )
 from a2a_serverless.tasks.fold import LoggedTask
+from a2a_serverless.tasks.view import trim_history
 
 TEXT = "text/plain"
 JSON = "application/json"
@@ -81,15 +82,19 @@ class Shown:
     ports: Ports
     caller: Caller
 
-    def task(self, task: LoggedTask) -> Task:
-        """The task in the specification's shape."""
+    def task(self, task: LoggedTask, history_length: int | None = None) -> Task:
+        """The task in the specification's shape, with at most so many messages of its history.
+
+        Addresses count the whole history, so that they hold however much of it is shown.
+        """
+        history = trim_history(task, history_length).history
         return Task(
             id=task.task_id,
             context_id=task.context_id,
             status=self.status(task.current, task.task_id),
             history=tuple(
-                self.message(message, f"{task.task_id}/history/{_text(index)}")
-                for index, message in enumerate(task.history)
+                self.message(message, f"{task.task_id}/history/{index}")
+                for index, message in enumerate(history, len(task.history) - len(history))
             ),
             artifacts=tuple(self.artifact(artifact, task.task_id) for artifact in task.artifacts),
         )
@@ -124,10 +129,6 @@ class Shown:
             filename=part.filename,
             metadata={**(part.metadata or {}), "byteSize": size, "sha256": digest},
         )
-
-
-def _text(index: int) -> str:
-    return str(index)
 
 
 def _measure(part: LoggedPart) -> tuple[int, str, ContentKind | None]:

@@ -12,7 +12,7 @@ from a2a_serverless.protocol.objects import Task
 from a2a_serverless.protocol.requests import GetTaskRequest, ListTasksRequest, ListTasksResponse
 from a2a_serverless.tasks.fold import LoggedTask
 from a2a_serverless.tasks.lifecycle import TRANSITIONS
-from a2a_serverless.tasks.view import trim_history, without_artifacts
+from a2a_serverless.tasks.view import without_artifacts
 
 DEFAULT_PAGE_SIZE = 50
 
@@ -26,7 +26,7 @@ def get_task(ports: Ports, caller: Caller, request: GetTaskRequest) -> Task:
     task = ports.tasks.load(caller.task(request.id))
     if not task.exists:
         raise TaskNotFoundError
-    return Shown(ports, caller).task(trim_history(task, request.history_length))
+    return Shown(ports, caller).task(task, request.history_length)
 
 
 def list_tasks(ports: Ports, caller: Caller, request: ListTasksRequest) -> ListTasksResponse:
@@ -52,7 +52,10 @@ def list_tasks(ports: Ports, caller: Caller, request: ListTasksRequest) -> ListT
     shown = Shown(ports, caller)
     more = len(page.found) > size
     return ListTasksResponse(
-        tasks=tuple(shown.task(task) for task in _listed(ports, caller, request, page, size)),
+        tasks=tuple(
+            shown.task(task, request.history_length or 0)
+            for task in _listed(ports, caller, request, page, size)
+        ),
         next_page_token=page_token(*page.found[size - 1]) if more else "",
         page_size=size,
         total_size=page.total,
@@ -67,8 +70,7 @@ def _listed(
     for task in tasks:
         if not task.exists or (request.status is not None and task.current.state is not request.status):
             continue
-        trimmed = trim_history(task, request.history_length or 0)
-        yield trimmed if request.include_artifacts else without_artifacts(trimmed)
+        yield task if request.include_artifacts else without_artifacts(task)
 
 
 def page_token(status_at: datetime, task_id: str) -> str:

@@ -11,7 +11,6 @@ from a2a_serverless.protocol.errors import (
 )
 from a2a_serverless.protocol.objects import Message, Part, Role
 from a2a_serverless.protocol.requests import SendMessageConfiguration, SendMessageRequest, SendMessageResponse
-from a2a_serverless.tasks.view import trim_history
 
 
 def send_message(ports: Ports, caller: Caller, request: SendMessageRequest) -> SendMessageResponse:
@@ -35,9 +34,7 @@ def send_message(ports: Ports, caller: Caller, request: SendMessageRequest) -> S
     if task is None or not configuration.return_immediately:
         until = ports.clock.now() if configuration.return_immediately else deadline
         task = until_settled(ports, admitted.turn, task, until)
-    return SendMessageResponse(
-        task=Shown(ports, caller).task(trim_history(task, configuration.history_length))
-    )
+    return SendMessageResponse(task=Shown(ports, caller).task(task, configuration.history_length))
 
 
 def _check(ports: Ports, request: SendMessageRequest, configuration: SendMessageConfiguration) -> None:
