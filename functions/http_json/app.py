@@ -5,7 +5,7 @@ from typing import Any
 
 from a2a_serverless.bindings import gateway, http_json
 from a2a_serverless.settings import Settings
-from a2a_serverless.wiring import endpoint
+from a2a_serverless.wiring.api import endpoint
 
 ANSWER = partial(http_json.answer, endpoint(Settings.from_environment()))
 

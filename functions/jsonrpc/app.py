@@ -5,7 +5,7 @@ from typing import Any
 
 from a2a_serverless.bindings import gateway, jsonrpc
 from a2a_serverless.settings import Settings
-from a2a_serverless.wiring import endpoint
+from a2a_serverless.wiring.api import endpoint
 
 ANSWER = partial(jsonrpc.answer, endpoint(Settings.from_environment()))
 

@@ -9,7 +9,7 @@ from a2a_serverless.bindings.turn_input import turn_of
 from a2a_serverless.operations.sweep import sweep
 from a2a_serverless.operations.turns import fail_turn
 from a2a_serverless.settings import Settings
-from a2a_serverless.wiring import ports
+from a2a_serverless.wiring.world import ports
 
 PORTS = ports(Settings.from_environment())
 LOGGER = Logger()

@@ -9,7 +9,9 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from a2a_serverless.bindings.turn_input import turn_of
 from a2a_serverless.operations.turns import AgentStillRunningError, run_turn
 from a2a_serverless.settings import Settings
-from a2a_serverless.wiring import agent, policy, ports, profile
+from a2a_serverless.wiring.decided import policy
+from a2a_serverless.wiring.deployer import agent, profile
+from a2a_serverless.wiring.world import ports
 
 SETTINGS = Settings.from_environment()
 PORTS = ports(SETTINGS, policy(SETTINGS, profile(SETTINGS)))

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from a2a_serverless import wiring
 from a2a_serverless.adapters.stepfunctions_executions import StepFunctionsExecutions
 from a2a_serverless.bindings.http import HttpRequest
 from a2a_serverless.settings import Settings, SettingsError
+from a2a_serverless.wiring import api, deployer, world
 
 DEPLOYER = """
 from a2a_serverless.agent import AgentProfile, AgentSkill, Completed
@@ -31,8 +31,9 @@ nothing = 7
 
 @pytest.fixture
 def deployed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three modules of a deployer's: one is well, one needs what is not there, one is broken."""
+    """Modules of a deployer's: an agent, a profile apart, one that needs what is not there, a broken one."""
     (tmp_path / "deployers_agent.py").write_text(DEPLOYER)
+    (tmp_path / "deployers_profile.py").write_text(DEPLOYER)
     (tmp_path / "needy_agent.py").write_text("import no_such_package_at_all\n")
     (tmp_path / "broken_agent.py").write_text("1 / 0\n")
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -54,10 +55,10 @@ def settings(**changed: object) -> Settings:
 
 @pytest.mark.usefixtures("deployed")
 def test_an_agent_is_found_with_the_profile_beside_it() -> None:
-    assert wiring.profile(settings()).name == "Mine"
-    assert callable(wiring.agent(settings()))
-    assert wiring.answer(settings()) is None
-    assert callable(wiring.answer(settings(instant_answer="deployers_agent:answer")))
+    assert deployer.profile(settings()).name == "Mine"
+    assert callable(deployer.agent(settings()))
+    assert deployer.answer(settings()) is None
+    assert callable(deployer.answer(settings(instant_answer="deployers_agent:answer")))
 
 
 @pytest.mark.usefixtures("deployed")
@@ -80,9 +81,9 @@ def test_an_agent_is_found_with_the_profile_beside_it() -> None:
 )
 def test_what_is_not_there_is_refused_in_words(changed: dict[str, str], words: str) -> None:
     def everything(given: Settings) -> None:
-        wiring.agent(given)
-        wiring.profile(given)
-        wiring.answer(given)
+        deployer.agent(given)
+        deployer.profile(given)
+        deployer.answer(given)
 
     with pytest.raises(SettingsError, match=words):
         everything(settings(**changed))
@@ -91,16 +92,14 @@ def test_what_is_not_there_is_refused_in_words(changed: dict[str, str], words: s
 @pytest.mark.usefixtures("deployed")
 def test_a_fault_inside_the_deployers_module_is_its_own() -> None:
     with pytest.raises(ModuleNotFoundError, match="no_such_package_at_all"):
-        wiring.agent(settings(agent="needy_agent:agent"))
+        deployer.agent(settings(agent="needy_agent:agent"))
     with pytest.raises(ZeroDivisionError):
-        wiring.agent(settings(agent="broken_agent:agent"))
+        deployer.agent(settings(agent="broken_agent:agent"))
 
 
 @pytest.mark.usefixtures("deployed")
 def test_an_endpoint_takes_what_the_profile_takes_and_lets_in_whom_the_settings_let_in() -> None:
-    endpoint = wiring.endpoint(
-        settings(deduplication=False, retention_days=7, base_url="https://agent.example")
-    )
+    endpoint = api.endpoint(settings(deduplication=False, retention_days=7, base_url="https://agent.example"))
 
     assert endpoint.ports.policy.input_modes == ("text/plain", "image/png")
     assert (endpoint.ports.policy.deduplicate, endpoint.ports.policy.retention.days) == (False, 7)
@@ -116,25 +115,38 @@ def test_what_is_late_is_made_once_when_it_is_used() -> None:
         made.append("it")
         return "value"
 
-    late = wiring.late(make)
+    late = world.late(make)
     assert made == []
 
     assert (late.upper(), late.title()) == ("VALUE", "Value")
     assert made == ["it"]
 
 
-IMPORTED_BY_JSONRPC = """
+IMPORTS = """
 import sys
-sys.path.insert(0, "functions/jsonrpc")
+sys.path.insert(0, "functions/{}")
 import app
 print(*sorted(sys.modules))
 """
+WEB = {"fastapi", "mangum", "starlette"}
+NEEDLESS = {"boto3", "moto", "werkzeug"}
+AGENT = {"deployers_agent"}
+POWERTOOLS = {"aws_lambda_powertools"}
 
 
 @pytest.mark.usefixtures("deployed")
-@pytest.mark.parametrize("function", ["jsonrpc", "http_json"])
-def test_an_api_function_loads_no_web_framework_and_nothing_it_may_not_need(
-    function: str, tmp_path: Path
+@pytest.mark.parametrize(
+    ("function", "needed", "unwanted"),
+    [
+        ("jsonrpc", {"deployers_profile"}, WEB | NEEDLESS | AGENT | POWERTOOLS),
+        ("http_json", {"deployers_profile"}, WEB | NEEDLESS | AGENT | POWERTOOLS),
+        ("card", {"deployers_profile"} | WEB, NEEDLESS | AGENT | POWERTOOLS | {"botocore"}),
+        ("turn", AGENT | POWERTOOLS, WEB | NEEDLESS),
+        ("sweep", POWERTOOLS, WEB | NEEDLESS | AGENT | {"deployers_profile"}),
+    ],
+)
+def test_a_function_loads_what_it_needs_and_nothing_that_only_others_do(
+    function: str, needed: set[str], unwanted: set[str], tmp_path: Path
 ) -> None:
     root = Path(__file__).parents[2]
     environment = {
@@ -144,17 +156,14 @@ def test_an_api_function_loads_no_web_framework_and_nothing_it_may_not_need(
         "CONTENT_BUCKET": "content",
         "TURN_STATE_MACHINE_ARN": "arn:aws:states:eu-central-1:123456789012:stateMachine:a-turn",
         "AGENT": "deployers_agent:agent",
+        "AGENT_PROFILE": "deployers_profile:profile",
         "ANONYMOUS": "allowed",
     }
-    program = IMPORTED_BY_JSONRPC.replace("jsonrpc", function)
+    program = IMPORTS.format(function)
 
     ended = subprocess.run(
         [sys.executable, "-c", program], cwd=root, env=environment, capture_output=True, text=True, check=True
     )
 
     loaded = {name.partition(".")[0] for name in ended.stdout.split()}
-    assert (
-        loaded & {"fastapi", "starlette", "mangum", "boto3", "aws_lambda_powertools", "moto", "werkzeug"}
-        == set()
-    )
-    assert "a2a_serverless" in loaded
+    assert (needed - loaded, unwanted & loaded) == (set(), set())

@@ -121,6 +121,14 @@ def test_a_scheme_is_announced_where_tokens_are_configured_and_nowhere_else() ->
     assert "securitySchemes" not in source().card("https://a").to_dict()
 
 
+def test_the_card_and_the_health_check_are_open_to_everybody() -> None:
+    tokens = (Token("alice", hashlib.sha256(b"secret").digest()),)
+    guarded = asker(admittance=Admittance(tokens))
+
+    assert guarded()["statusCode"] == 200
+    assert guarded("GET", "/health")["statusCode"] == 200
+
+
 def test_the_card_is_answered_with_its_validators(ask: Ask) -> None:
     answer = ask()
     card = AgentCard.from_json(answer["body"])

@@ -1,0 +1,82 @@
+"""The ports made real on AWS.
+
+What every request needs is made at once; what only some need (S3, Step Functions, the logger, metrics) when
+it is first used, since making it costs more than most cold starts can spare.
+"""
+
+from collections.abc import Callable
+from threading import Lock
+from typing import Any, TypeVar, cast
+
+from a2a_serverless.adapters.aws_clients import AwsClients
+from a2a_serverless.adapters.dynamodb_admissions import DynamoAdmissions
+from a2a_serverless.adapters.dynamodb_contexts import DynamoContexts
+from a2a_serverless.adapters.dynamodb_due import DynamoDue
+from a2a_serverless.adapters.dynamodb_table import DynamoTable
+from a2a_serverless.adapters.dynamodb_tasks import DynamoTasks
+from a2a_serverless.adapters.s3_contents import S3Contents
+from a2a_serverless.adapters.stepfunctions_executions import StepFunctionsExecutions
+from a2a_serverless.adapters.system_clock import SystemClock
+from a2a_serverless.adapters.uuid_identifiers import UuidIdentifiers
+from a2a_serverless.ports import Answer, Identifiers, Incidents, Metrics, Policy, Ports
+from a2a_serverless.settings import Settings
+from a2a_serverless.wiring.decided import policy
+
+T = TypeVar("T")
+
+
+def ports(settings: Settings, decided: Policy | None = None, instant: Answer | None = None) -> Ports:
+    """The ports made real on AWS. Without a policy of its own, one that knows nothing of the agent."""
+    clock, identifiers, clients = SystemClock(), UuidIdentifiers(), AwsClients()
+    table = DynamoTable(clients.dynamodb(), settings.tasks_table, clock)
+    contents = S3Contents(late(clients.s3), settings.content_bucket)
+    return Ports(
+        tasks=DynamoTasks(table, contents, identifiers),
+        admissions=DynamoAdmissions(table, contents, identifiers),
+        contexts=DynamoContexts(table),
+        executions=StepFunctionsExecutions(late(clients.stepfunctions), settings.turn_state_machine_arn),
+        contents=contents,
+        due=DynamoDue(table),
+        incidents=late(lambda: _incidents(settings, identifiers)),
+        metrics=late(lambda: _metrics(settings)),
+        clock=clock,
+        identifiers=identifiers,
+        policy=decided or policy(settings),
+        answer=instant,
+    )
+
+
+class _Late:
+    """Stands for something until it is used, and passes everything on from then on."""
+
+    def __init__(self, make: Callable[[], object]) -> None:
+        self._make = make
+        self._made: object = None
+        self._lock = Lock()
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  whatever the real thing has
+        with self._lock:
+            if self._made is None:
+                self._made = self._make()
+        return getattr(self._made, name)
+
+
+def late(make: Callable[[], T]) -> T:
+    """What `make` makes, made when it is first used."""
+    return cast("T", _Late(make))
+
+
+def _incidents(settings: Settings, identifiers: Identifiers) -> Incidents:
+    # Powertools costs a tenth of a second to load, and an API function that meets no error never needs it.
+    from aws_lambda_powertools import Logger  # noqa: PLC0415
+
+    from a2a_serverless.adapters.powertools_incidents import PowertoolsIncidents  # noqa: PLC0415
+
+    logger = Logger(service=settings.powertools_service_name, level=settings.log_level)
+    return PowertoolsIncidents(logger, identifiers)
+
+
+def _metrics(settings: Settings) -> Metrics:
+    from a2a_serverless.adapters.powertools_metrics import PowertoolsMetrics  # noqa: PLC0415  as above
+
+    return PowertoolsMetrics(settings.powertools_service_name, settings.powertools_metrics_namespace)
