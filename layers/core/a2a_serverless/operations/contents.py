@@ -101,7 +101,7 @@ class Shown:
 
     def status(self, status: LoggedStatus, task_id: str) -> TaskStatus:
         """A status in the specification's shape."""
-        message = self.message(status.message, f"{task_id}/status") if status.message else None
+        message = self.message(status.message, f"{task_id}/status/message") if status.message else None
         return TaskStatus(state=status.state, timestamp=status.timestamp, message=message)
 
     def artifact(self, artifact: LoggedArtifact, task_id: str) -> Artifact:
@@ -170,7 +170,7 @@ def read_content(ports: Ports, caller: Caller, task_id: str, place: Sequence[str
     """The content of one part of the caller's own task.
 
     `place` is what follows the task's id in the address: `<artifact id>/<part>`, `history/<message>/<part>`
-    or `status/<part>`, counted from 0.
+    or `status/message/<part>`, counted from 0. Artifacts alone have two steps: they may have any name.
 
     Raises:
         TaskNotFoundError: no such task of this caller, or no such part in it.
@@ -192,7 +192,7 @@ def _find_part(task: LoggedTask, place: Sequence[str]) -> LoggedPart | None:
     match place:
         case ["history", message, index]:
             parts = [m.parts for i, m in enumerate(task.history) if str(i) == message]
-        case ["status", index]:
+        case ["status", "message", index]:
             parts = [task.status.message.parts] if task.status and task.status.message else []
         case [artifact_id, index]:
             parts = [a.parts for a in task.artifacts if a.artifact_id == artifact_id]
