@@ -9,6 +9,7 @@ import contextlib
 import io
 import socket
 import threading
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -151,7 +152,13 @@ class Server:
             connection.sendall(encode(self._refusal(request), close=True, with_body=method != "HEAD"))
             drain(connection, reader)
             return False
-        response = self._handler(Request(method, target, headers, body, client))
+        try:
+            response = self._handler(Request(method, target, headers, body, client))
+        except Hangup:
+            raise
+        except Exception:  # noqa: BLE001 - a fault in one request must not take its connection's others along unseen
+            traceback.print_exc()
+            response = Response(HTTPStatus.INTERNAL_SERVER_ERROR)
         send(connection, response, close=close, with_body=method != "HEAD")
         return not close
 

@@ -12,14 +12,37 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from moto.core import responses
+from moto.core.responses import ActionResult
 from moto.core.utils import method_names_from_class
+from moto.dynamodb.models.dynamo_type import DynamoType
+from moto.dynamodb.models.utilities import dynamo_json_dump
 from moto.dynamodb.responses import DynamoHandler
 
 from infra.local.http import Request, Response
+from infra.local.moto_update import plain_update
 from infra.local.template import ACCOUNT, REGION
 
 TARGET: Final = "DynamoDB_20120810."
 """Prefix of X-Amz-Target; DynamoDB Streams has another one and takes the long way."""
+
+ITEM_OPERATIONS: Final = frozenset(
+    {"BatchGetItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"}
+)
+MEMBERS: Final = frozenset(
+    {
+        "Attributes",
+        "Count",
+        "Item",
+        "Items",
+        "LastEvaluatedKey",
+        "Responses",
+        "ScannedCount",
+        "UnprocessedKeys",
+    }
+)
+"""What those answer; nobody here asks for consumed capacity."""
+
+RETURN_VALUES: Final = ("NONE", "ALL_NEW")
 
 LOCK: Final = threading.RLock()
 
@@ -44,6 +67,7 @@ class DirectHandler(DynamoHandler):
     def __init__(self, request: Request) -> None:
         super().__init__()
         target = request.header("x-amz-target")
+        self.operation = target.removeprefix(TARGET)
         self.headers = {
             "Content-Type": request.header("content-type"),
             "X-Amz-Target": target,
@@ -59,6 +83,33 @@ class DirectHandler(DynamoHandler):
         self.current_account = ACCOUNT
         self.access_key = "AKIAEXAMPLE"
         self.params = json.loads(request.body)
+
+    def serialized(self, action_result: ActionResult) -> Any:  # noqa: ANN401 - moto's own type is a union of tuples
+        """Write items as they are: they are in DynamoDB's JSON already."""
+        result = action_result.result
+        if self.operation not in ITEM_OPERATIONS or not isinstance(result, dict):
+            return super().serialized(action_result)
+        given = {name: value for name, value in result.items() if value is not None and name in MEMBERS}
+        headers = {"Content-Type": "application/x-amz-json-1.0", **self.response_headers}
+        return HTTPStatus.OK.value, headers, dynamo_json_dump(given)
+
+    def update_item(self) -> Any:  # noqa: ANN401 - moto's own type is private
+        parameters = self.params
+        table = self.dynamodb_backend.get_table(parameters["TableName"])
+        update = plain_update(parameters, frozenset(table.table_key_attrs))
+        wanted = parameters.get("ReturnValues", "NONE")
+        key = parameters["Key"]
+        if update is None or wanted not in RETURN_VALUES or key.keys() != set(table.table_key_attrs):
+            return super().update_item()
+        current = table.get_item(DynamoType(key[table.hash_key_attr]), DynamoType(key[table.range_key_attr]))
+        item = table.put_item(
+            update.applied_to(current.to_json()["Attributes"] if current else key),
+            condition_expression=parameters.get("ConditionExpression"),
+            expression_attribute_names=parameters.get("ExpressionAttributeNames"),
+            expression_attribute_values=parameters.get("ExpressionAttributeValues"),
+            return_values_on_condition_check_failure=parameters.get("ReturnValuesOnConditionCheckFailure"),
+        )
+        return ActionResult({"Attributes": item.to_json()["Attributes"]} if wanted == "ALL_NEW" else {})
 
 
 def takes(request: Request) -> bool:

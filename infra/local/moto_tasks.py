@@ -4,11 +4,13 @@ moto builds a boto3 client for every task and waits for moto's own Lambda. Here 
 the stack's Lambda API.
 """
 
+import functools
 import http.client
 import io
 from typing import Any, Final
 
 from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
+from moto.stepfunctions.parser.asl.parse.asl_parser import AmazonStateLanguageParser
 
 INVOCATIONS: Final = "/2015-03-31/functions/{}/invocations"
 
@@ -40,4 +42,7 @@ class LambdaClient:
 def reach_functions_at(address: str) -> None:
     """Let state machine tasks invoke the functions behind `address` ("host:port")."""
     client = LambdaClient(address)
+    # Parsing takes longer than running; what is parsed holds no state of an execution.
+    parse = functools.cache(AmazonStateLanguageParser.parse)
+    AmazonStateLanguageParser.parse = staticmethod(parse)  # type: ignore[method-assign]
     lambda_eval_utils.boto_client_for = lambda **_: client  # type: ignore[assignment,attr-defined]

@@ -134,6 +134,25 @@ def test_a_streamed_answer_leaves_piece_by_piece(serving: Serve) -> None:
         assert read_until(client, b"0\r\n\r\n") == b"0\r\n\r\n"
 
 
+def test_a_handler_that_raises_is_an_internal_error_and_the_connection_goes_on(
+    serving: Serve, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def faulty(request: Request) -> Response:
+        return Response(200, (), b"%d" % (1 // len(request.body)))
+
+    connection = http.client.HTTPConnection("127.0.0.1", serving(faulty).port, timeout=PATIENCE)
+    statuses = []
+    for body in (b"", b"1"):
+        connection.request("POST", "/", body)
+        response = connection.getresponse()
+        response.read()
+        statuses.append(response.status)
+    connection.close()
+
+    assert statuses == [500, 200]
+    assert "ZeroDivisionError" in capfd.readouterr().err
+
+
 def test_a_handler_without_an_answer_closes_the_connection(serving: Serve) -> None:
     def silent(_: Request) -> Response:
         raise Hangup
