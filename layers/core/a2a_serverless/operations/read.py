@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from a2a_serverless.operations.contents import Shown
 from a2a_serverless.ports import Caller, Ports, TaskPage, TaskQuery
 from a2a_serverless.protocol.errors import InvalidParamsError, TaskNotFoundError
+from a2a_serverless.protocol.limits import ID
 from a2a_serverless.protocol.objects import Task
 from a2a_serverless.protocol.requests import GetTaskRequest, ListTasksRequest, ListTasksResponse
 from a2a_serverless.tasks.fold import LoggedTask
@@ -91,10 +92,10 @@ def read_page_token(token: str | None) -> tuple[datetime, str] | None:
         plain = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True).decode(
             "ascii"
         )
-        millis, separator, task_id = plain.partition("#")
+        millis, _, task_id = plain.partition("#")
         moment = datetime.fromtimestamp(int(millis) / 1000, UTC)
     except (binascii.Error, ValueError, OverflowError, OSError) as error:
         raise InvalidParamsError.of("pageToken", "is not a token of an earlier page") from error
-    if not separator or not task_id or page_token(moment, task_id) != token:
+    if not ID.fullmatch(task_id) or page_token(moment, task_id) != token:
         raise InvalidParamsError.of("pageToken", "is not a token of an earlier page")
     return moment, task_id
