@@ -73,15 +73,15 @@ def _none_when_empty(value: object) -> object:
     return None if value == "" else value
 
 
-def _tokens(value: object) -> object:
+def _tokens(text: str) -> tuple[TokenHash, ...]:
     """`name:sha256hex,...`; a name may come twice, so that a token can be replaced without a gap."""
-    if not isinstance(value, str):
-        return value
-    entries = [entry.strip() for entry in value.split(",")] if value.strip() else []
-    found = [TOKEN.fullmatch(entry) for entry in entries]
-    if not all(found):
-        raise _wrong(f"entry {found.index(None) + 1} must be name:sha256 in lower-case hexadecimal")
-    return tuple(TokenHash(entry[1], bytes.fromhex(entry[2])) for entry in found if entry)
+    tokens = []
+    for number, entry in enumerate(text.split(",") if text.strip() else (), start=1):
+        found = TOKEN.fullmatch(entry.strip())
+        if found is None:
+            raise _wrong(f"entry {number} must be name:sha256 in lower-case hexadecimal")
+        tokens.append(TokenHash(found[1], bytes.fromhex(found[2])))
+    return tuple(tokens)
 
 
 Required = Annotated[str, AfterValidator(_required)]
