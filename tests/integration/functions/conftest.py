@@ -24,7 +24,7 @@ def deployed(backend: Backend) -> Iterator[Deployed]:
         "AWS_ACCESS_KEY_ID": "testing",
         "AWS_SECRET_ACCESS_KEY": "testing",
         "AWS_DEFAULT_REGION": REGION,
-        "AWS_ENDPOINT_URL": backend.clients.dynamodb().meta.endpoint_url,
+        "AWS_ENDPOINT_URL": backend.dynamodb.meta.endpoint_url,
         "TASKS_TABLE": backend.table,
         "CONTENT_BUCKET": backend.bucket,
         "TURN_STATE_MACHINE_ARN": backend.state_machine_arn,

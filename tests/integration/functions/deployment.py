@@ -62,7 +62,7 @@ class Deployed:
 
     def started(self, task_id: str) -> dict[str, Any]:
         """The input of the latest execution that was started for a task."""
-        client = self.backend.clients.stepfunctions()
+        client = self.backend.stepfunctions
         listed = client.list_executions(stateMachineArn=self.backend.state_machine_arn)["executions"]
         names = sorted(each["executionArn"] for each in listed if task_id in each["name"])
         found: dict[str, Any] = json.loads(client.describe_execution(executionArn=names[-1])["input"])

@@ -67,7 +67,7 @@ def began(deployed: Deployed, text: str) -> str:
 
 
 def started(deployed: Deployed, task_id: str) -> bool:
-    client = deployed.backend.clients.stepfunctions()
+    client = deployed.backend.stepfunctions
     listed = client.list_executions(stateMachineArn=deployed.backend.state_machine_arn)["executions"]
     return any(task_id in each["name"] for each in listed)
 
