@@ -7,8 +7,11 @@ for a moment: the first piece goes out at once, later ones together.
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+from pydantic import ValidationError
 
 from a2a_serverless.agent import ArtifactChunk, Working
 from a2a_serverless.operations.contents import content_of, stow
@@ -118,7 +121,7 @@ class Recorder:
 
     def status(self, state: TaskState, text: str | None = None, parts: Sequence[Part] = ()) -> LoggedStatus:
         """A status of this moment, with what the agent says about it."""
-        spoken = (*([Part(text=text)] if text else []), *parts)
+        spoken = said(text, parts)
         moment = later(self._folding.status, self._ports.clock.now())
         if not spoken:
             return LoggedStatus(state=state, timestamp=moment)
@@ -154,13 +157,12 @@ class Recorder:
                 raise InvalidUpdateError(f"an agent yields updates, not {type(update).__name__}")
 
     def _record_chunk(self, chunk: ArtifactChunk) -> None:
-        if not ARTIFACT_ID.fullmatch(str(chunk.artifact_id)):
-            raise InvalidUpdateError("an artifact id is 1 to 128 characters of [A-Za-z0-9_.:-]")
+        parts = _sound_parts(chunk)
         gathered = self._gathered
         if gathered is not None and not _flows_into(gathered.chunk, chunk):
             self.flush()
             gathered = None
-        if not chunk.text and not chunk.parts:
+        if not parts:
             if chunk.last_chunk:
                 self.flush(last=True)
             return
@@ -193,19 +195,15 @@ class Recorder:
             self._write_chunk(gathered.whole(last=last), joins=True)
 
     def _write_chunk(self, chunk: ArtifactChunk, *, joins: bool = False) -> None:
-        text = [Part(text=chunk.text, media_type=chunk.media_type)] if chunk.text else []
         begun = chunk.artifact_id in self._folding.turn_artifacts
-        parts = stow(self._ports, (*text, *chunk.parts), self._place(), self._writer)
-        described = {
-            "name": chunk.name,
-            "description": chunk.description,
-            "metadata": dict(chunk.metadata) if chunk.metadata else {},
-        }
-        artifact = LoggedArtifact(
-            artifact_id=chunk.artifact_id,
-            parts=parts,
-            **{name: value for name, value in described.items() if value},
-        )
+        parts = stow(self._ports, _sound_parts(chunk), self._place(), self._writer)
+        described = {"name": chunk.name, "description": chunk.description, "metadata": chunk.metadata}
+        with _given_by_the_agent():
+            artifact = LoggedArtifact(
+                artifact_id=chunk.artifact_id,
+                parts=parts,
+                **{name: value for name, value in described.items() if value},
+            )
         self.append(
             ArtifactUpdated(
                 turn=self._key.turn,
@@ -220,6 +218,34 @@ class Recorder:
     def _place(self) -> str:
         task = self._key.task
         return f"content/{task.tenant}/{task.owner}/{task.task_id}/{self.position + 1}"
+
+
+@contextmanager
+def _given_by_the_agent() -> Iterator[None]:
+    """What pydantic refuses in here is an invalid update; the value itself stays out of the log."""
+    try:
+        yield
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_context=False, include_input=False)
+        reasons = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in found)
+        raise InvalidUpdateError("; ".join(reasons)) from None
+
+
+def said(text: str | None, parts: object, media_type: str | None = None) -> tuple[Part, ...]:
+    """What an update says, as parts; raises InvalidUpdateError for what is no content."""
+    if not isinstance(parts, Sequence) or not all(isinstance(part, Part) for part in parts):
+        raise InvalidUpdateError("parts must be a sequence of Part")
+    with _given_by_the_agent():
+        return (*([Part(text=text, media_type=media_type)] if text else []), *parts)
+
+
+def _sound_parts(chunk: ArtifactChunk) -> tuple[Part, ...]:
+    """The parts of a chunk whose other members are sound too, as far as they decide where it goes."""
+    if chunk.artifact_id != str(chunk.artifact_id) or not ARTIFACT_ID.fullmatch(chunk.artifact_id):
+        raise InvalidUpdateError("an artifact id is 1 to 128 characters of [A-Za-z0-9_.:-]")
+    if any(flag not in (None, True, False) for flag in (chunk.append, chunk.last_chunk)):
+        raise InvalidUpdateError("append and last_chunk must be true or false")
+    return said(chunk.text, chunk.parts, chunk.media_type)
 
 
 def _flows_into(before: ArtifactChunk, chunk: ArtifactChunk) -> bool:
