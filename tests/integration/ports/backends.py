@@ -1,28 +1,29 @@
 """The emulators that stand in for AWS, each with the table and bucket that `infra/state.yaml` declares."""
 
-import functools
 import json
 import os
 import socket
 import subprocess
 import sys
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from botocore.awsrequest import AWSPreparedRequest
-from botocore.httpsession import URLLib3Session
 from botocore.session import Session, get_session
-from moto import mock_aws
-from moto.core.models import botocore_stubber
-from moto.dynamodb.responses import DynamoHandler
 
 from a2a_serverless.adapters.aws_clients import AwsClients
+from infra.local.aws import Aws
+from infra.local.intrinsics import read_template
+from infra.local.template import REGION, Deployment
 
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.client import DynamoDBClient
+    from mypy_boto3_s3.client import S3Client
+    from mypy_boto3_stepfunctions.client import SFNClient
+
+MACHINE = "state-turn"
 STATE = Path(__file__).parents[3] / "infra" / "state.yaml"
 WAIT_A_MINUTE = json.dumps(
     {"StartAt": "Wait", "States": {"Wait": {"Type": "Wait", "Seconds": 60, "End": True}}}
@@ -32,34 +33,35 @@ READY = "Running on"
 
 @dataclass(frozen=True)
 class Backend:
-    """An emulator with the state created in it.
+    """An emulator with the state created in it, and clients of it, which are slow to make."""
 
-    `deliver` sends a signed request to it and returns the answer, past the SDK.
-    """
-
-    clients: AwsClients
+    dynamodb: "DynamoDBClient"
+    s3: "S3Client"
+    stepfunctions: "SFNClient"
     table: str
     bucket: str
     state_machine_arn: str
-    deliver: Callable[[AWSPreparedRequest], Any]
 
 
 @contextmanager
 def moto() -> Iterator[Backend]:
-    """An in-process moto, its DynamoDB behind a lock: its tables are not safe to change from many threads."""
-    unlocked, lock = DynamoHandler.call_action, RLock()
-
-    @functools.wraps(unlocked)
-    def locked(handler: DynamoHandler) -> Any:
-        with lock:
-            return unlocked(handler)
-
-    with mock_aws():
-        DynamoHandler.call_action = locked  # type: ignore[method-assign]
-        try:
-            yield _created(_session(None), lambda request: botocore_stubber("before-send", request))
-        finally:
-            DynamoHandler.call_action = unlocked  # type: ignore[method-assign]
+    """The moto that the local stack runs, in a process of its own: its DynamoDB answers one at a time."""
+    described = Deployment(
+        functions={},
+        routes=(),
+        schedules=(),
+        stage="",
+        binary_media_types=(),
+        gateway_headers={},
+        state_machine=MACHINE,
+        state_machine_definition=WAIT_A_MINUTE,
+        state=read_template(STATE.read_text()),
+        state_parameters={},
+    )
+    with closing(Aws(described, functions_address="127.0.0.1:9")) as aws:
+        aws.start()
+        aws.wait_until_ready()
+        yield _backend(_session(aws.endpoint))
 
 
 @contextmanager
@@ -77,9 +79,9 @@ def ministack() -> Iterator[Backend]:
     )
     try:
         _wait_until_ready(process)
-        http = URLLib3Session()
-        yield _created(_session(f"http://127.0.0.1:{port}"), http.send)
-        http.close()
+        session = _session(f"http://127.0.0.1:{port}")
+        _create(session)
+        yield _backend(session)
     finally:
         process.terminate()
         process.communicate()
@@ -94,27 +96,38 @@ def _wait_until_ready(process: "subprocess.Popen[str]") -> None:
     raise RuntimeError(f"MiniStack did not start: {''.join(said)}")
 
 
-def _session(endpoint: str | None) -> Session:
+def _session(endpoint: str) -> Session:
     session = get_session()
     session.set_credentials("testing", "testing")
-    session.set_config_variable("region", "eu-central-1")
-    if endpoint is not None:
-        store = session.get_component("config_store")
-        store.set_config_variable("endpoint_url", endpoint)
+    session.set_config_variable("region", REGION)
+    session.get_component("config_store").set_config_variable("endpoint_url", endpoint)
     return session
 
 
-def _created(session: Session, deliver: Callable[[AWSPreparedRequest], Any]) -> Backend:
+def _create(session: Session) -> None:
     cloudformation: Any = session.create_client("cloudformation")
-    with warnings.catch_warnings(action="ignore", category=UserWarning):  # moto knows no bucket policies
-        cloudformation.create_stack(StackName="state", TemplateBody=STATE.read_text())
-        cloudformation.get_waiter("stack_create_complete").wait(
-            StackName="state", WaiterConfig={"Delay": 0.1, "MaxAttempts": 300}
-        )
-    described = cloudformation.describe_stacks(StackName="state")["Stacks"][0]["Outputs"]
-    outputs = {output["OutputKey"]: output["OutputValue"] for output in described}
-    clients = AwsClients(session)
-    machine = clients.stepfunctions().create_state_machine(
-        name="state-turn", definition=WAIT_A_MINUTE, roleArn="arn:aws:iam::123456789012:role/turn"
+    cloudformation.create_stack(StackName="state", TemplateBody=STATE.read_text())
+    cloudformation.get_waiter("stack_create_complete").wait(
+        StackName="state", WaiterConfig={"Delay": 0.1, "MaxAttempts": 300}
     )
-    return Backend(clients, outputs["TableName"], outputs["BucketName"], machine["stateMachineArn"], deliver)
+    AwsClients(session).stepfunctions().create_state_machine(
+        name=MACHINE, definition=WAIT_A_MINUTE, roleArn="arn:aws:iam::123456789012:role/turn"
+    )
+
+
+def _backend(session: Session) -> Backend:
+    """What was created, as the emulator itself describes it."""
+    cloudformation: Any = session.create_client("cloudformation")
+    (stack,) = cloudformation.describe_stacks()["Stacks"]
+    outputs = {output["OutputKey"]: output["OutputValue"] for output in stack["Outputs"]}
+    clients = AwsClients(session)
+    stepfunctions = clients.stepfunctions()
+    (machine,) = stepfunctions.list_state_machines()["stateMachines"]
+    return Backend(
+        dynamodb=clients.dynamodb(),
+        s3=clients.s3(),
+        stepfunctions=stepfunctions,
+        table=outputs["TableName"],
+        bucket=outputs["BucketName"],
+        state_machine_arn=machine["stateMachineArn"],
+    )

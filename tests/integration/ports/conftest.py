@@ -5,7 +5,6 @@ Emulators are started when the first test wants one and live until the folder is
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
-from typing import Any
 
 import pytest
 
@@ -16,15 +15,14 @@ EMULATORS: dict[str, Callable[[], AbstractContextManager[Backend]]] = {"moto": m
 
 
 @pytest.fixture(scope="package")
-def started() -> Iterator[Callable[[str], tuple[Backend, Any]]]:
-    """The emulator of that name with a client of its table, started once."""
-    running: dict[str, tuple[Backend, Any]] = {}
+def started() -> Iterator[Callable[[str], Backend]]:
+    """The emulator of that name, started once."""
+    running: dict[str, Backend] = {}
     with ExitStack() as stack:
 
-        def start(name: str) -> tuple[Backend, Any]:
+        def start(name: str) -> Backend:
             if name not in running:
-                backend = stack.enter_context(EMULATORS[name]())
-                running[name] = backend, backend.clients.dynamodb()
+                running[name] = stack.enter_context(EMULATORS[name]())
             return running[name]
 
         yield start
@@ -35,10 +33,10 @@ def world(request: pytest.FixtureRequest) -> World:
     """Each implementation of the ports."""
     if request.param == "fake":
         return fake_world()
-    return stored_world(*request.getfixturevalue("started")(request.param))
+    return stored_world(request.getfixturevalue("started")(request.param))
 
 
 @pytest.fixture(params=[*EMULATORS])
-def stored(request: pytest.FixtureRequest, started: Callable[[str], tuple[Backend, Any]]) -> StoredWorld:
+def stored(request: pytest.FixtureRequest, started: Callable[[str], Backend]) -> StoredWorld:
     """Each emulator."""
-    return stored_world(*started(request.param))
+    return stored_world(started(request.param))

@@ -153,7 +153,9 @@ def copy_head(world: World, copies: int) -> None:
         return
     name = world.backend.table
     key = {"pk": {"S": f"TASK#{TENANT}#{world.owner}#t-0000"}, "sk": {"S": "HEAD"}}
-    (standing,) = world.dynamodb.batch_get_item(RequestItems={name: {"Keys": [key]}})["Responses"][name]
+    (standing,) = world.backend.dynamodb.batch_get_item(RequestItems={name: {"Keys": [key]}})["Responses"][
+        name
+    ]
     copied = [
         {
             **standing,
@@ -164,4 +166,4 @@ def copy_head(world: World, copies: int) -> None:
     ]
     for first in range(0, copies, 25):
         puts = [{"PutRequest": {"Item": item}} for item in copied[first : first + 25]]
-        world.dynamodb.batch_write_item(RequestItems={name: puts})  # type: ignore[dict-item]
+        world.backend.dynamodb.batch_write_item(RequestItems={name: puts})  # type: ignore[dict-item]

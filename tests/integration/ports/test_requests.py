@@ -35,7 +35,7 @@ def counted(stored: StoredWorld) -> Iterator[Counter[str]]:
         for asked in params.get("RequestItems", {}).values():
             calls["keys"] += len(asked["Keys"])
 
-    events = stored.dynamodb.meta.events
+    events = stored.backend.dynamodb.meta.events
     events.register("provide-client-params.dynamodb.*", count)
     try:
         yield calls

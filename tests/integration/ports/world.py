@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 from botocore.awsrequest import AWSPreparedRequest
 from botocore.exceptions import ConnectionClosedError
+from botocore.httpsession import URLLib3Session
 
 from a2a_serverless.adapters.dynamodb_admissions import DynamoAdmissions
 from a2a_serverless.adapters.dynamodb_contexts import DynamoContexts
@@ -21,9 +22,6 @@ from a2a_serverless.ports import AdmissionStore, Contents, ContextStore, DueInde
 from a2a_serverless.tasks.log import TaskKey
 from tests.fakes.ports import FakeClock, fake_ports
 from tests.integration.ports.backends import Backend
-
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.client import DynamoDBClient
 
 TENANT = "acme"
 
@@ -51,25 +49,26 @@ class StoredWorld(World):
     """A world on an emulator, where what travels can be tampered with."""
 
     backend: Backend
-    dynamodb: "DynamoDBClient"
 
     @contextmanager
     def losing_the_answer_of(self, operation: str) -> Iterator[None]:
         """Let the next such request take effect and lose its answer, so that the SDK repeats it."""
         event = f"before-send.dynamodb.{operation}"
         lost: list[Any] = []
+        http = URLLib3Session()
 
         def lose(request: AWSPreparedRequest, **_: Any) -> None:
             if not lost:
-                lost.append(self.backend.deliver(request))
+                lost.append(http.send(request))
                 raise ConnectionClosedError(endpoint_url=request.url)
 
-        events = self.dynamodb.meta.events
+        events = self.backend.dynamodb.meta.events
         events.register_first(event, lose)
         try:
             yield
         finally:
             events.unregister(event, lose)
+            http.close()
         assert len(lost) == 1
 
     @contextmanager
@@ -90,7 +89,7 @@ class StoredWorld(World):
                     {name: {"Keys": withheld, "ConsistentRead": True}} if withheld else {}
                 )
 
-        events = self.dynamodb.meta.events
+        events = self.backend.dynamodb.meta.events
         events.register(event, withhold)
         try:
             yield asked
@@ -114,22 +113,21 @@ def fake_world() -> World:
     )
 
 
-def stored_world(backend: Backend, dynamodb: "DynamoDBClient") -> StoredWorld:
+def stored_world(backend: Backend) -> StoredWorld:
     """A world on an emulator."""
     clock, identifiers = FakeClock(), UuidIdentifiers()
-    table = DynamoTable(dynamodb, backend.table, clock)
-    contents = S3Contents(backend.clients.s3(), backend.bucket)
+    table = DynamoTable(backend.dynamodb, backend.table, clock)
+    contents = S3Contents(backend.s3, backend.bucket)
     return StoredWorld(
         tasks=DynamoTasks(table, contents, identifiers),
         admissions=DynamoAdmissions(table, contents, identifiers),
         contexts=DynamoContexts(table),
         due=DynamoDue(table),
         contents=contents,
-        executions=StepFunctionsExecutions(backend.clients.stepfunctions(), backend.state_machine_arn),
+        executions=StepFunctionsExecutions(backend.stepfunctions, backend.state_machine_arn),
         clock=clock,
         owner=_owner(),
         backend=backend,
-        dynamodb=dynamodb,
     )
 
 
