@@ -115,8 +115,10 @@ class Running:
             last: Ended | Crashed | Paused = self._outcome
         except _Pause as pause:
             last = Paused(pause.resume_after)
-        except asyncio.CancelledError:
-            return
+        except asyncio.CancelledError as error:
+            if self._stopping.is_set():
+                return
+            last = Crashed(error)  # nobody else cancels it: the agent let a cancellation of its own escape
         except BaseException as error:  # noqa: BLE001  whatever a deployer's code raises is one crashed turn
             last = Crashed(error)
         with contextlib.suppress(asyncio.CancelledError):
