@@ -100,8 +100,9 @@ class Running:
         """Cancel the agent and give it `grace` seconds to clean up; returns whether it has ended."""
         self._stopping.set()
         self._drain()
-        if self._loop is not None and self._main is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._main.cancel)
+        if self._loop is not None and self._main is not None:
+            with contextlib.suppress(RuntimeError):  # the loop has just closed: the agent has ended
+                self._loop.call_soon_threadsafe(self._main.cancel)
         self._thread.join(grace)
         return not self._thread.is_alive()
 
@@ -127,6 +128,8 @@ class Running:
     async def _perform(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._main = asyncio.current_task()
+        if self._stopping.is_set():  # by somebody who found no task to cancel yet
+            raise asyncio.CancelledError
         self._outcome: Ended = Ended(Completed())
         updates = self._agent(self._turn)
         try:
