@@ -1,0 +1,317 @@
+"""An agent beside its host: what crosses over, and how it is stopped whatever it does."""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+import pytest
+
+from a2a_serverless.agent import (
+    ArtifactChunk,
+    AuthRequired,
+    Completed,
+    Failed,
+    InputRequired,
+    Rejected,
+    Turn,
+    Update,
+    Working,
+)
+from a2a_serverless.operations.running import WAITING_UPDATES, Crashed, Ended, Paused, Running, TurnHost
+from a2a_serverless.protocol.objects import Message, Part, Role
+from tests.unit.operations.world import plays
+
+LONG = 30.0
+"""Seconds in which anything that is going to happen has happened; no test waits that long."""
+
+
+class Patient:
+    """A host with all the time in the world."""
+
+    def remaining_seconds(self) -> float:
+        return 1000.0
+
+    async def checkpoint(self, resume_after: float) -> None:
+        """Never ends an invocation."""
+
+
+def turn(host: Any = None) -> Turn:
+    message = Message(message_id="m", role=Role.USER, parts=(Part(text="go"),))
+    return Turn(message=message, task_id="t", context_id="c", host=host or Patient())
+
+
+@pytest.fixture
+def release() -> Iterator[threading.Event]:
+    """Lets go of whatever blocks, at the end of the test at the latest."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+def everything(running: Running) -> list[Any]:
+    """All that crosses over, up to the end."""
+    found = []
+    while True:
+        crossed = running.next(LONG)
+        assert crossed is not None, "the agent fell silent"
+        found.append(crossed)
+        if isinstance(crossed, Ended | Crashed | Paused):
+            assert running.stop(LONG)
+            return found
+
+
+def test_updates_cross_over_one_by_one_and_falling_off_the_end_completes() -> None:
+    updates = [Working("a"), ArtifactChunk("x", "b"), Working("c")]
+
+    assert everything(Running(plays(*updates), turn())) == [*updates, Ended(Completed())]
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [Completed("done"), Failed("no"), Rejected("no"), InputRequired("?"), AuthRequired("sign in")],
+)
+def test_an_outcome_ends_the_turn_and_nothing_after_it_is_asked_for(outcome: Any) -> None:
+    asked: list[str] = []
+
+    async def agent(_: Turn) -> AsyncIterator[Update]:
+        yield outcome
+        asked.append("more")
+        yield Working("never")
+
+    assert everything(Running(agent, turn())) == [Ended(outcome)]
+    assert asked == []
+
+
+def test_an_agent_that_ends_its_turn_cleans_up_first() -> None:
+    cleaned: list[str] = []
+
+    async def agent(_: Turn) -> AsyncIterator[Update]:
+        try:
+            yield Completed()
+        finally:
+            await asyncio.sleep(0)
+            cleaned.append("up")
+
+    everything(Running(agent, turn()))
+
+    assert cleaned == ["up"]
+
+
+async def raises_at_once(turn: Turn) -> AsyncIterator[Update]:
+    if turn.segment:
+        raise RuntimeError("boom")
+    yield Working()
+
+
+async def raises_later(_: Turn) -> AsyncIterator[Update]:
+    yield Working()
+    raise RuntimeError("boom")
+
+
+async def exits(_: Turn) -> AsyncIterator[Update]:
+    yield Working()
+    raise SystemExit(3)
+
+
+async def cancels_itself(_: Turn) -> AsyncIterator[Update]:
+    yield Working()
+    task = asyncio.ensure_future(asyncio.Event().wait())
+    task.cancel()
+    await task
+
+
+def plain_function(_: Turn) -> list[Update]:
+    return [Working()]
+
+
+def raising_function(_: Turn) -> AsyncIterator[Update]:
+    raise RuntimeError("boom")
+
+
+@pytest.mark.parametrize(
+    ("agent", "error"),
+    [
+        (raises_at_once, RuntimeError),
+        (raises_later, RuntimeError),
+        (raising_function, RuntimeError),
+        (exits, SystemExit),
+        (cancels_itself, asyncio.CancelledError),
+        (plain_function, TypeError),
+    ],
+)
+def test_an_agent_that_raises_has_crashed_whatever_it_raises(agent: Any, error: type[BaseException]) -> None:
+    *_, ending = everything(Running(agent, turn()))
+
+    assert isinstance(ending, Crashed)
+    assert isinstance(ending.error, error)
+
+
+def test_a_silent_agent_holds_up_nobody() -> None:
+    async def agent(_: Turn) -> AsyncIterator[Update]:
+        await asyncio.Event().wait()
+        yield Working()
+
+    running = Running(agent, turn())
+
+    assert running.next(0.0) is None
+    assert running.next(0.01) is None
+    assert running.stop(LONG)
+
+
+def test_an_agent_that_blocks_its_loop_holds_up_nobody_but_is_not_stopped(release: threading.Event) -> None:
+    async def agent(_: Turn) -> AsyncIterator[Update]:
+        yield Working()
+        release.wait()
+
+    running = Running(agent, turn())
+    assert running.next(LONG) == Working()
+
+    assert running.next(0.01) is None
+    assert not running.stop(0.01)
+    release.set()
+    assert running.stop(LONG)
+
+
+def test_an_agent_that_ignores_its_cancellation_is_not_stopped(release: threading.Event) -> None:
+    async def agent(_: Turn) -> AsyncIterator[Update]:
+        yield Working()
+        while not release.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(0.001)
+
+    running = Running(agent, turn())
+    assert running.next(LONG) == Working()
+
+    assert not running.stop(0.05)
+    release.set()
+    assert running.stop(LONG)
+
+
+def test_an_agent_that_floods_is_held_up_until_its_host_keeps_pace() -> None:
+    made: list[int] = []
+
+    async def agent(_: Turn) -> AsyncIterator[Update]:
+        for number in range(3 * WAITING_UPDATES):
+            made.append(number)
+            yield Working(str(number))
+
+    running = Running(agent, turn())
+    taken = [running.next(LONG) for _ in range(10)]
+    assert len(made) <= 10 + WAITING_UPDATES + 1
+
+    rest = everything(running)
+
+    assert [update.text for update in [*taken, *rest[:-1]]] == [str(n) for n in range(3 * WAITING_UPDATES)]
+
+
+def test_a_flooding_agent_is_stopped_and_cleans_up() -> None:
+    cleaned = threading.Event()
+
+    async def agent(_: Turn) -> AsyncIterator[Update]:
+        try:
+            while True:
+                yield Working()
+        finally:
+            cleaned.set()
+
+    running = Running(agent, turn())
+    assert running.next(LONG) == Working()
+
+    assert running.stop(LONG)
+    assert cleaned.is_set()
+
+
+def test_an_agent_that_is_stopped_is_told_so_where_it_waits() -> None:
+    told: list[str] = []
+
+    async def agent(_: Turn) -> AsyncIterator[Update]:
+        yield Working()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            told.append("cancelled")
+            raise
+
+    running = Running(agent, turn())
+    assert running.next(LONG) == Working()
+
+    assert running.stop(LONG)
+    assert told == ["cancelled"]
+
+
+def test_an_agent_that_is_stopped_before_it_could_begin_never_waits() -> None:
+    async def agent(_: Turn) -> AsyncIterator[Update]:
+        await asyncio.Event().wait()
+        yield Working()
+
+    for _ in range(200):
+        assert Running(agent, turn()).stop(LONG)
+
+
+def test_an_agent_may_end_just_when_it_is_stopped() -> None:
+    for _ in range(200):
+        assert Running(plays(), turn()).stop(LONG)
+
+
+def test_what_an_agent_says_after_it_was_stopped_is_not_heard(release: threading.Event) -> None:
+    async def agent(_: Turn) -> AsyncIterator[Update]:
+        yield Working("first")
+        release.wait()
+        yield Working("second")
+
+    running = Running(agent, turn())
+    assert running.next(LONG) == Working("first")
+    assert not running.stop(0.01)
+    release.set()
+
+    assert running.stop(LONG)
+    assert running.next(0.0) is None
+
+
+# --- checkpoints -------------------------------------------------
+
+
+def checkpoints(*asked: float, remaining: Callable[[], float]) -> list[Any]:
+    """What crosses over from an agent that asks for these checkpoints one after the other."""
+
+    async def agent(turn: Turn) -> AsyncIterator[Update]:
+        for resume_after in asked:
+            await turn.checkpoint(resume_after)
+            yield Working(str(resume_after))
+
+    return everything(Running(agent, turn(TurnHost(remaining))))
+
+
+def test_a_checkpoint_returns_at_once_while_there_is_time() -> None:
+    assert checkpoints(0, 0, remaining=lambda: 100.0) == [Working("0"), Working("0"), Ended(Completed())]
+
+
+def test_a_checkpoint_ends_the_invocation_when_a_fifth_of_its_time_is_left() -> None:
+    left = iter([100.0, 50.0, 20.0, 19.9])
+
+    assert checkpoints(0, 0, 0, 0, remaining=lambda: next(left)) == [
+        Working("0"),
+        Working("0"),
+        Paused(0.0),
+    ]
+
+
+@pytest.mark.parametrize("seconds", [0.5, 30, 86_400])
+def test_a_checkpoint_that_asks_to_be_woken_ends_the_invocation(seconds: float) -> None:
+    assert checkpoints(seconds, remaining=lambda: 100.0) == [Paused(seconds)]
+
+
+def test_a_checkpoint_passes_by_agents_that_catch_every_exception() -> None:
+    async def agent(turn: Turn) -> AsyncIterator[Update]:
+        with contextlib.suppress(Exception):
+            await turn.checkpoint(30)
+        yield Working("never")
+
+    assert everything(Running(agent, turn(TurnHost(lambda: 100.0)))) == [Paused(30)]
+
+
+def test_an_agent_never_sees_less_than_no_time() -> None:
+    assert TurnHost(lambda: -5.0).remaining_seconds() == 0.0
+    assert TurnHost(lambda: 5.0).remaining_seconds() == 5.0
