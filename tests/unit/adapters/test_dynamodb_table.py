@@ -1,50 +1,18 @@
 """What is said to DynamoDB, and how its answers are understood."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
-
 import pytest
 from botocore.exceptions import ClientError
 
 from a2a_serverless.adapters.dynamodb_table import (
     IS_ABSENT,
-    DynamoTable,
     ItemKey,
     RefusedError,
     decoded,
     setting,
 )
-from tests.fakes.ports import FakeClock
+from tests.unit.adapters.client import refusal, table
 
 NOW = 1_796_040_000
-
-
-@dataclass
-class Recorded:
-    """A client that remembers what it was asked and answers with what it was given."""
-
-    answers: list[Any]
-    asked: list[Mapping[str, Any]] = field(default_factory=list)
-
-    def put_item(self, **request: Any) -> Any:
-        self.asked.append(request)
-        answer = self.answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    update_item = delete_item = put_item
-
-
-def table(*answers: Any) -> tuple[DynamoTable, Recorded]:
-    client = Recorded(list(answers))
-    return DynamoTable(client, "tasks", FakeClock()), client  # type: ignore[arg-type]
-
-
-def refusal(code: str, **more: Any) -> ClientError:
-    response: Any = {"Error": {"Code": code, "Message": ""}, **more}
-    return ClientError(response, "PutItem")
 
 
 def test_a_write_mentions_the_names_and_values_of_its_expressions_and_no_others() -> None:
@@ -99,7 +67,7 @@ def test_an_unconditional_write_mentions_nothing() -> None:
 
 def test_a_refused_condition_carries_what_stands_there() -> None:
     standing = {"writer": {"S": "other"}, "names": {"SS": ["a"]}, "flag": {"BOOL": False}}
-    tasks, _ = table(refusal("ConditionalCheckFailedException", Item=standing))
+    tasks, _ = table(refusal(Item=standing))
 
     with pytest.raises(RefusedError) as refused:
         tasks.put({"pk": "p", "sk": "s"}, when=IS_ABSENT)
@@ -108,7 +76,7 @@ def test_a_refused_condition_carries_what_stands_there() -> None:
 
 
 def test_a_refused_condition_on_a_missing_item_carries_nothing() -> None:
-    tasks, _ = table(refusal("ConditionalCheckFailedException"))
+    tasks, _ = table(refusal())
 
     with pytest.raises(RefusedError) as refused:
         tasks.delete(ItemKey("p", "s"), when="#status = :status", values={"status": "pending"})
