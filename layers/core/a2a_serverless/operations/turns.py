@@ -70,7 +70,9 @@ class AgentStillRunningError(Exception):
     """The turn is over, yet the agent does not stop: this process must not serve another turn."""
 
 
-def run_turn(ports: Ports, agent: Agent, key: TurnKey, remaining: Callable[[], float]) -> None:
+def run_turn(
+    ports: Ports, agent: Agent, key: TurnKey, remaining: Callable[[], float], *, grace: float = GRACE
+) -> None:
     """Run one segment of a turn; returns when the turn has settled, or was settled by somebody else.
 
     `remaining` tells the seconds left before this invocation is killed.
@@ -92,7 +94,7 @@ def run_turn(ports: Ports, agent: Agent, key: TurnKey, remaining: Callable[[], f
     except FencedError:
         ports.metrics.count("TurnFenced")
     finally:
-        if not running.stop(GRACE):
+        if not running.stop(grace):
             raise AgentStillRunningError
 
 
