@@ -134,6 +134,8 @@ class Running:
         updates = self._agent(self._turn)
         try:
             async for update in updates:
+                if update is None:
+                    raise TypeError("an agent yields updates, not None")
                 if isinstance(update, OUTCOMES):
                     self._outcome = Ended(update)
                     return
