@@ -171,7 +171,8 @@ def _status_of(
 ) -> LoggedStatus:
     match ending:
         case Ended(outcome=outcome):
-            return recorder.status(STATES[type(outcome)], outcome.text, outcome.parts)
+            state = next(state for kind, state in STATES.items() if isinstance(outcome, kind))
+            return recorder.status(state, outcome.text, outcome.parts)
         case Crashed(error=error):
             incident = ports.incidents.report(error, task=key.task.task_id, turn=str(key.turn))
             return recorder.status(TaskState.FAILED, CRASHED.format(incident))
