@@ -6,7 +6,7 @@ by position; stopping an execution is a courtesy, the log decides.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Generic, TypeVar, overload
 
@@ -196,6 +196,8 @@ def _settle(ports: Ports, key: TurnKey, recorder: Recorder, status: LoggedStatus
 
 def _save_state(ports: Ports, key: TurnKey, turn: Turn, before: str) -> str | None:
     """Keep the agent's state if it changed; returns its key."""
+    if not isinstance(turn.state, Mapping):
+        raise InvalidUpdateError("turn.state must stay a mapping")
     try:
         after = json.dumps(turn.state, sort_keys=True, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
