@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,13 @@ from packaging.utils import canonicalize_name
 from tests.integration.infra.declared import ROOT
 
 TESTED = ROOT / "tests" / "requirements.txt"
+LOCAL = ROOT / "infra" / "local" / "requirements.txt"
 DEPLOYED = ROOT / "layers" / "dependencies" / "requirements.txt"
 SAM = ROOT / ".ci" / "sam.txt"
 
-every_lock = pytest.mark.parametrize("lock", [TESTED, DEPLOYED, SAM], ids=lambda path: path.parent.name)
+every_lock = pytest.mark.parametrize(
+    "lock", [TESTED, LOCAL, DEPLOYED, SAM], ids=lambda path: path.parent.name
+)
 
 
 def entries(lock: Path) -> list[tuple[Requirement, list[str]]]:
@@ -29,37 +33,34 @@ def versions(lock: Path) -> Mapping[str, str]:
     return {canonicalize_name(each.name): str(each.specifier).removeprefix("==") for each, _ in entries(lock)}
 
 
-def project() -> tuple[list[Requirement], list[Requirement]]:
-    """What the deployed code asks for, and what the extras do."""
-    asked = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = [each for extra in asked["optional-dependencies"].values() for each in extra]
-    return [Requirement(each) for each in asked["dependencies"]], [Requirement(each) for each in extras]
+def asked(*extras: str) -> list[Requirement]:
+    """What the project asks for, and what its extras do."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lists = [project["dependencies"], *(project["optional-dependencies"][extra] for extra in extras)]
+    return [Requirement(each) for each in chain.from_iterable(lists)]
 
 
-def unmet(asked: list[Requirement], locked: Mapping[str, str]) -> list[str]:
-    return [
+@pytest.mark.parametrize(
+    ("lock", "extras"),
+    [(DEPLOYED, ()), (LOCAL, ("local",)), (TESTED, ("local", "test"))],
+    ids=["deployed", "local", "tested"],
+)
+def test_a_lock_meets_what_the_project_asks_for(lock: Path, extras: tuple[str, ...]) -> None:
+    locked = versions(lock)
+
+    unmet = [
         str(each)
-        for each in asked
+        for each in asked(*extras)
         if not each.specifier.contains(locked.get(canonicalize_name(each.name), "0"), prereleases=True)
     ]
+    assert unmet == []
 
 
-def test_what_is_deployed_meets_what_the_project_asks_for() -> None:
-    dependencies, _ = project()
+@pytest.mark.parametrize("lock", [DEPLOYED, LOCAL], ids=["deployed", "local"])
+def test_what_runs_is_what_was_tested(lock: Path) -> None:
+    tested, running = versions(TESTED), versions(lock)
 
-    assert unmet(dependencies, versions(DEPLOYED)) == []
-
-
-def test_what_is_tested_meets_what_the_project_and_its_extras_ask_for() -> None:
-    dependencies, extras = project()
-
-    assert unmet([*dependencies, *extras], versions(TESTED)) == []
-
-
-def test_what_is_deployed_is_what_was_tested() -> None:
-    tested, deployed = versions(TESTED), versions(DEPLOYED)
-
-    assert {name: tested.get(name) for name in deployed} == deployed
+    assert {name: tested.get(name) for name in running} == running
 
 
 @every_lock
