@@ -7,6 +7,7 @@ by position; stopping an execution is a courtesy, the log decides.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar, overload
 
@@ -47,8 +48,8 @@ GRACE = 2.0
 """Seconds an agent that was cancelled gets to clean up."""
 
 CRASHED = "The agent failed. Reference: {}"
-OUT_OF_TIME = "The agent ran out of time."
-DIED = "The turn ended unexpectedly."
+OUT_OF_TIME = "The agent ran out of time. Reference: {}"
+DIED = "The turn ended unexpectedly. Reference: {}"
 MOST_STATE = 1024 * 1024
 
 Kept = TypeVar("Kept")
@@ -64,6 +65,14 @@ class TurnWaits(Exception):
 
 class TurnWaitsLong(Exception):
     """The turn goes on in about five minutes."""
+
+
+@dataclass(frozen=True)
+class OutOfTime:
+    """The invocation's time is up, and the agent still at work."""
+
+
+Ending = Ended | Crashed | Paused | OutOfTime
 
 
 class AgentStillRunningError(Exception):
@@ -119,9 +128,7 @@ def _begin(ports: Ports, key: TurnKey) -> Recorder | None:
         return recorder
 
 
-def _attend(
-    ports: Ports, recorder: Recorder, running: Running, remaining: Callable[[], float]
-) -> Ended | Crashed | Paused:
+def _attend(ports: Ports, recorder: Recorder, running: Running, remaining: Callable[[], float]) -> Ending:
     """Record what the agent does until it ends, is fenced off, or runs out of time."""
     while (left := remaining() - SETTLING_TIME) > 0:
         update = running.next(min(left, recorder.flush_in(), ports.policy.cancel_check))
@@ -136,19 +143,20 @@ def _attend(
             recorder.flush()
         else:
             recorder.look_for_others()
-    return Ended(Failed(OUT_OF_TIME))
+    return OutOfTime()
 
 
 def _conclude(
     ports: Ports,
     key: TurnKey,
     recorder: Recorder,
-    ending: Ended | Crashed | Paused,
+    ending: Ending,
     save_state: Callable[[], str | None],
 ) -> None:
     recorder.flush(last=isinstance(ending, Ended))
     try:
-        saved = None if isinstance(ending, Crashed) else save_state()
+        # Of an agent that crashed or is still at work nobody knows whether its state makes sense.
+        saved = save_state() if isinstance(ending, Ended | Paused) else None
         if isinstance(ending, Paused):
             _pause(key, recorder, ending, saved)
         status = _status_of(ports, key, recorder, ending)
@@ -166,17 +174,22 @@ def _pause(key: TurnKey, recorder: Recorder, paused: Paused, saved: str | None) 
     raise TurnWaits if paused.resume_after > 10 else TurnContinues  # noqa: PLR2004  as above
 
 
-def _status_of(
-    ports: Ports, key: TurnKey, recorder: Recorder, ending: Ended | Crashed | Paused
-) -> LoggedStatus:
+def _status_of(ports: Ports, key: TurnKey, recorder: Recorder, ending: Ending) -> LoggedStatus:
     match ending:
         case Ended(outcome=outcome):
             state = next(state for kind, state in STATES.items() if isinstance(outcome, kind))
             return recorder.status(state, outcome.text, outcome.parts)
         case Crashed(error=error):
-            incident = ports.incidents.report(error, task=key.task.task_id, turn=str(key.turn))
-            return recorder.status(TaskState.FAILED, CRASHED.format(incident))
+            return recorder.status(TaskState.FAILED, CRASHED.format(_incident(ports, key, error)))
+        case OutOfTime():
+            return recorder.status(
+                TaskState.FAILED, OUT_OF_TIME.format(_incident(ports, key, TurnDiedError()))
+            )
     raise TypeError(ending)
+
+
+def _incident(ports: Ports, key: TurnKey, error: BaseException) -> str:
+    return ports.incidents.report(error, task=key.task.task_id, turn=str(key.turn))
 
 
 def _settle(ports: Ports, key: TurnKey, recorder: Recorder, status: LoggedStatus, saved: str | None) -> None:
@@ -212,7 +225,7 @@ def _save_state(ports: Ports, key: TurnKey, turn: Turn, before: str) -> str | No
     return place
 
 
-def fail_turn(ports: Ports, key: TurnKey, text: str = DIED, *, at: int | None = None) -> bool:
+def fail_turn(ports: Ports, key: TurnKey, *, at: int | None = None) -> bool:
     """Append FAILED if the turn is still open; returns whether the turn is over now.
 
     `at` is the only position it may be written to, when whoever decides looked at the log before looking
@@ -225,9 +238,8 @@ def fail_turn(ports: Ports, key: TurnKey, text: str = DIED, *, at: int | None = 
             return True
         if at is not None and task.position + 1 != at:
             return False
-        incident = ports.incidents.report(TurnDiedError(), task=key.task.task_id, turn=str(key.turn))
-        recorder = Recorder(ports, key, task, writer)
-        status = recorder.status(TaskState.FAILED, f"{text} Reference: {incident}")
+        text = DIED.format(_incident(ports, key, TurnDiedError()))
+        status = Recorder(ports, key, task, writer).status(TaskState.FAILED, text)
         event = LoggedEvent(
             task.position + 1, writer, task.expires, TurnSettled(turn=key.turn, status=status)
         )
