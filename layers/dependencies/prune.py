@@ -1,8 +1,8 @@
 """Takes out of the built dependencies layer what no function opens; run by `sam build`, never on Lambda.
 
 botocore describes every AWS service there is, 30 MB of them; a function opens the few named here. This file
-knows the layout of installed wheels and nothing of the project. A client for a service that is missing here works
-on a laptop and fails on Lambda, so a test compares the list with the clients the package makes.
+knows the layout of installed wheels and nothing of the project. A client for a service that is missing here
+works on a laptop and fails on Lambda, so a test compares the list with the clients the package makes.
 """
 
 import shutil
