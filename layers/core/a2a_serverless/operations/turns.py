@@ -95,11 +95,13 @@ def run_turn(
         return
     task = recorder.task
     turn = _turn_for(ports, key, task, TurnHost(lambda: remaining() - SETTLING_TIME))
-    before = json.dumps(turn.state, sort_keys=True)
+    save_state = partial(
+        _save_state, ports, key, turn, before=json.dumps(turn.state, sort_keys=True), kept=task.state or ""
+    )
     running = Running(agent, turn)
     try:
         ending = _attend(ports, recorder, running, remaining)
-        _conclude(ports, key, recorder, ending, partial(_save_state, ports, key, turn, before))
+        _conclude(ports, key, recorder, ending, save_state)
     except FencedError:
         ports.metrics.count("TurnFenced")
     finally:
@@ -207,14 +209,19 @@ def _settle(ports: Ports, key: TurnKey, recorder: Recorder, status: LoggedStatus
     ports.metrics.count("TurnSettled", outcome=status.state.name.lower())
 
 
-def _save_state(ports: Ports, key: TurnKey, turn: Turn, before: str) -> str | None:
-    """Keep the agent's state if it changed; returns its key."""
+def _save_state(ports: Ports, key: TurnKey, turn: Turn, *, before: str, kept: str) -> str | None:
+    """Keep the agent's state if it changed since this segment began with `kept`; returns its key.
+
+    What a checkpoint of this very turn kept is named again: only the turn's end makes it the context's.
+    """
     if not isinstance(turn.state, Mapping):
         raise InvalidUpdateError("turn.state must stay a mapping")
     try:
         after = json.dumps(turn.state, sort_keys=True, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidUpdateError("turn.state holds something that is not JSON") from error
+    if after == before and f"/{key.name}-" in kept:
+        return kept
     if after == before:
         return None
     if len(after) > MOST_STATE:
