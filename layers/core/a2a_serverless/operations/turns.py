@@ -212,7 +212,8 @@ def _settle(ports: Ports, key: TurnKey, recorder: Recorder, status: LoggedStatus
 def _save_state(ports: Ports, key: TurnKey, turn: Turn, *, before: str, kept: str) -> str | None:
     """Keep the agent's state if it changed since this segment began with `kept`; returns its key.
 
-    What a checkpoint of this very turn kept is named again: only the turn's end makes it the context's.
+    What a checkpoint of this very turn kept is named again: only the turn's end makes it the context's. What
+    another task kept is kept anew: content lives about as long as the task that stored it, a context longer.
     """
     if not isinstance(turn.state, Mapping):
         raise InvalidUpdateError("turn.state must stay a mapping")
@@ -222,7 +223,7 @@ def _save_state(ports: Ports, key: TurnKey, turn: Turn, *, before: str, kept: st
         raise InvalidUpdateError("turn.state holds something that is not JSON") from error
     if after == before and f"/{key.name}-" in kept:
         return kept
-    if after == before:
+    if after == before and (not kept or f"/{key.task.task_id}-" in kept):
         return None
     if len(after) > MOST_STATE:
         raise InvalidUpdateError("turn.state holds more than 1 MB")
@@ -276,17 +277,23 @@ def _turn_for(ports: Ports, key: TurnKey, task: LoggedTask, host: TurnHost) -> T
         host=host,
         history=_BroughtBack([partial(_message, ports, one) for one in earlier]),
         artifacts=_BroughtBack([partial(_artifact, ports, one) for one in task.artifacts]),
-        state=_read_state(ports, task.state),
+        state=_read_state(ports, key, task.state),
         caller=dict(record.claims),
         accepted_output_modes=record.accepted_output_modes,
         segment=task.segments,
     )
 
 
-def _read_state(ports: Ports, key: str | None) -> dict[str, Any]:
-    if key is None:
+def _read_state(ports: Ports, key: TurnKey, kept: str | None) -> dict[str, Any]:
+    """What the conversation remembers; nothing when that is gone, which somebody hears of."""
+    if kept is None:
         return {}
-    state: dict[str, Any] = json.loads(ports.contents.get(key))
+    try:
+        content = ports.contents.get(kept)
+    except KeyError as gone:
+        _incident(ports, key, gone)
+        return {}
+    state: dict[str, Any] = json.loads(content)
     return state
 
 
