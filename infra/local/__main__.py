@@ -1,72 +1,13 @@
-"""`python -m infra.local`: start the stack, say where it is, end it when asked to."""
+"""`python -m infra.local`."""
 
+import os
 import signal
 import sys
-import threading
-from collections.abc import Sequence
-from queue import SimpleQueue
 
-import yaml
+# Until the command is imported and takes its own measures, Ctrl-C ends this process without a traceback.
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 
-from infra.local.aws import ROOT
-from infra.local.console import Console
-from infra.local.intrinsics import UnresolvableError
-from infra.local.options import parse
-from infra.local.stack import Stack, StackProblem
-from infra.local.template import read_deployment
-
-USAGE = 2
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Run until a signal ends it; return the exit status."""
-    options = parse(arguments)
-    console = Console(quiet=options.quiet)
-    asked: SimpleQueue[str] = SimpleQueue()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: asked.put("stop"))
-    signal.signal(signal.SIGHUP, lambda *_: asked.put("restart"))
-    try:
-        stack = Stack(read_deployment(ROOT), options, console)
-    except (StackProblem, UnresolvableError, OSError, yaml.YAMLError) as problem:
-        return complain(str(problem))
-    try:
-        stack.start()
-        threading.Thread(target=announce, args=(stack, asked), daemon=True).start()
-        return obey(stack, asked, console)
-    finally:
-        stack.close()
-        console.close()
-
-
-def announce(stack: Stack, asked: "SimpleQueue[str]") -> None:
-    """Ask for the news that the stack is ready, or for the end because it cannot be."""
-    try:
-        stack.wait_until_ready()
-    except StackProblem as problem:
-        asked.put(f"problem: {problem}")
-    else:
-        asked.put("ready")
-
-
-def obey(stack: Stack, asked: "SimpleQueue[str]", console: Console) -> int:
-    """Do what is asked, in order, until the end is."""
-    while (wish := asked.get()) != "stop":
-        if wish == "ready":
-            console.say(f"ready {stack.url}")
-        elif wish == "restart":
-            stack.restart_functions()
-            console.say("function processes are being replaced")
-        else:
-            return complain(wish.removeprefix("problem: "))
-    return 0
-
-
-def complain(problem: str) -> int:
-    """Say in one line what is wrong; return the exit status."""
-    print(f"error: {problem}", file=sys.stderr)
-    return USAGE
-
+from infra.local.command import main  # noqa: E402 - after the line above, which is about this import
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

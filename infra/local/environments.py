@@ -151,7 +151,8 @@ class ProcessEnvironment:
             self._ended = True
             invocation = self._current
         self._api.close()
-        if invocation is not None and self._settle(invocation.request_id, exited(invocation, how)):
+        crashed = invocation is not None and self._settle(invocation.request_id, exited(invocation, how))
+        if crashed and not self.retired:
             self._console.say(f"function {self._name} crashed in the middle of an invocation: {how}")
         if not self.ready.is_set() and not self.retired:
             self._work.not_started(self, None)
