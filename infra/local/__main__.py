@@ -10,4 +10,9 @@ signal.signal(signal.SIGINT, signal.SIG_DFL)
 from infra.local.command import main  # noqa: E402 - after the line above, which is about this import
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    status = main(sys.argv[1:])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Everything is closed by now. The threads that still wait for a socket or a child are not worth waiting for, and
+    # taking the interpreter down around them can hang.
+    os._exit(status)
