@@ -13,6 +13,6 @@ if __name__ == "__main__":
     status = main(sys.argv[1:])
     sys.stdout.flush()
     sys.stderr.flush()
-    # Everything is closed by now. The threads that still wait for a socket or a child are not worth waiting for, and
-    # taking the interpreter down around them can hang.
+    # Everything is closed by now. Threads that still wait for a socket or a child are not worth waiting for,
+    # and taking the interpreter down around them can hang.
     os._exit(status)
