@@ -23,10 +23,10 @@ from infra.local.gateway import (
     gateway_answer,
     response_of,
 )
-from infra.local.http import Request, Response
 from infra.local.invocations import Invocation, new_trace_id
 from infra.local.pool import FunctionPool, RequestTooLargeError
 from infra.local.template import Deployment
+from infra.local.wire import Request, Response
 
 INTEGRATION_SECONDS: Final = 29.0
 """How long API Gateway waits for a buffered answer."""

@@ -15,8 +15,8 @@ from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
 
-from infra.local.http import Headers, Request, Response
 from infra.local.template import ACCOUNT, Deployment, Route
+from infra.local.wire import Headers, Request, Response
 
 MAX_BODY_BYTES: Final = 10 * 1024 * 1024
 """Largest request body API Gateway takes."""

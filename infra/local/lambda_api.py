@@ -11,10 +11,11 @@ from http import HTTPStatus
 from typing import Final
 from urllib.parse import unquote
 
-from infra.local.http import Headers, Request, Response, Server, listen
+from infra.local.http import Server, listen
 from infra.local.invocations import Invocation, new_trace_id
 from infra.local.pool import FunctionPool, RequestTooLargeError
 from infra.local.runtime_api import MAX_PAYLOAD_BYTES
+from infra.local.wire import Headers, Request, Response
 
 PATH: Final = re.compile(r"/2015-03-31/functions/([^/?]+)/invocations(\?.*)?")
 JSON: Final[Headers] = (("Content-Type", "application/json"),)

@@ -12,9 +12,10 @@ from moto.core.config import default_user_config
 from moto.stepfunctions.parser.models import stepfunctions_parser_backends
 
 from infra.local import moto_dynamodb, moto_tasks
-from infra.local.http import Request, Response, Server
+from infra.local.http import Server
 from infra.local.moto_wsgi import MotoApplication
 from infra.local.template import ACCOUNT, REGION
+from infra.local.wire import Request, Response
 
 
 def serve(listener: socket.socket, plan: dict[str, Any]) -> None:

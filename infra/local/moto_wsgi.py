@@ -9,7 +9,7 @@ from urllib.parse import unquote_to_bytes
 from moto.core.request import PRESERVED_HEADER_NAMES_ENVIRON_KEY
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
-from infra.local.http import Request, Response
+from infra.local.wire import Request, Response
 
 
 class MotoApplication:

@@ -64,6 +64,20 @@ DEFAULT_AGENT: Final = {
 
 def parse(arguments: Sequence[str]) -> Options:
     """Read the command line; prints one line and raises SystemExit(2) when it makes no sense."""
+    given = command_line().parse_args(arguments)
+    return Options(
+        port=given.port,
+        agent=given.agent or DEFAULT_AGENT[given.profile],
+        profile=given.profile,
+        tokens=dict(given.token),
+        turn_timeout_seconds=given.turn_timeout,
+        quiet=given.quiet,
+        log_folder=given.log_dir,
+    )
+
+
+def command_line() -> argparse.ArgumentParser:
+    """Return what is understood."""
     parser = OneLineParser(
         prog="python -m infra.local",
         description=DESCRIPTION,
@@ -107,16 +121,7 @@ def parse(arguments: Sequence[str]) -> Options:
         metavar="DIR",
         help="write the functions' log lines to DIR/<function>.log instead",
     )
-    given = parser.parse_args(arguments)
-    return Options(
-        port=given.port,
-        agent=given.agent or DEFAULT_AGENT[given.profile],
-        profile=given.profile,
-        tokens=dict(given.token),
-        turn_timeout_seconds=given.turn_timeout,
-        quiet=given.quiet,
-        log_folder=given.log_dir,
-    )
+    return parser
 
 
 def function_variables(options: Options, *, base_url: str, deployed_at: str) -> dict[str, str]:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, Protocol
 
-from infra.local.http import Hangup, Headers, Request, Response, Server, listen
+from infra.local.http import Server, listen
+from infra.local.wire import Hangup, Headers, Request, Response
 
 PREFIX: Final = "/2018-06-01/runtime/"
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from infra.local.http import Hangup, Request, Response, Server, listen
+from infra.local.http import Server, listen
+from infra.local.wire import Hangup, Request, Response
 
 PATIENCE = 5
 Handler = Callable[[Request], Response]

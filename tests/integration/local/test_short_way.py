@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from moto import mock_aws
 from moto.dynamodb.responses import DynamoHandler
 
-from infra.local.http import Request
 from infra.local.moto_dynamodb import TARGET, DirectHandler
+from infra.local.wire import Request
 
 Answer = tuple[int, dict[str, Any]]
 

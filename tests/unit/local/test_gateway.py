@@ -17,8 +17,8 @@ from infra.local.gateway import (
     gateway_answer,
     response_of,
 )
-from infra.local.http import Request
 from infra.local.template import Deployment, Route, read_deployment
+from infra.local.wire import Request
 
 ROOT = Path(__file__).resolve().parents[3]
 ROUTES = (

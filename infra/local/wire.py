@@ -1,0 +1,145 @@
+"""HTTP/1.1 as bytes: requests and responses as values, and how they are read and written (RFC 9112).
+
+No socket and no thread: a reader goes in, values come out; a value goes in, bytes come out.
+"""
+
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Final
+
+MAX_HEAD_LINES: Final = 200
+MAX_LINE_BYTES: Final = 64 * 1024
+
+Headers = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request, body included."""
+
+    method: str
+    target: str
+    """Path and query as sent."""
+    headers: Headers
+    body: bytes
+    client: str
+    """Address of the caller."""
+
+    def header(self, name: str, default: str = "") -> str:
+        """Return the last header of that name."""
+        wanted = name.lower()
+        return next((value for given, value in reversed(self.headers) if given.lower() == wanted), default)
+
+
+@dataclass(frozen=True)
+class Response:
+    """One answer; a body that is not bytes is sent chunked, each piece as soon as it exists."""
+
+    status: int = HTTPStatus.OK
+    headers: Headers = ()
+    body: bytes | Iterable[bytes] = b""
+    trailers: Mapping[str, str] = field(default_factory=dict)
+
+
+class BadRequest(Exception):
+    """The bytes are not a request this server takes; `status` says why."""
+
+    def __init__(self, status: HTTPStatus) -> None:
+        super().__init__(status.phrase)
+        self.status = status
+
+
+class Hangup(Exception):
+    """Raised by a handler that has no answer to give: the connection is closed instead."""
+
+
+def read_head(reader: io.BufferedReader) -> tuple[str, str, str, Headers] | None:
+    """Read request line and headers; None at the end of the connection."""
+    line = reader.readline(MAX_LINE_BYTES)
+    while line in {b"\r\n", b"\n"}:
+        line = reader.readline(MAX_LINE_BYTES)
+    if not line:
+        return None
+    words = line.decode("latin-1").split()
+    if len(words) != 3 or not words[2].startswith("HTTP/1."):  # noqa: PLR2004 - method, target, version
+        raise BadRequest(HTTPStatus.BAD_REQUEST)
+    return words[0], words[1], words[2], read_fields(reader)
+
+
+def read_fields(reader: io.BufferedReader) -> Headers:
+    """Read header or trailer fields up to the empty line."""
+    fields: list[tuple[str, str]] = []
+    while (line := reader.readline(MAX_LINE_BYTES)) not in {b"\r\n", b"\n"}:
+        name, colon, value = line.decode("latin-1").partition(":")
+        if not colon or not line.endswith(b"\n") or name != name.strip():
+            raise BadRequest(HTTPStatus.BAD_REQUEST)
+        if len(fields) == MAX_HEAD_LINES:
+            raise BadRequest(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+        fields.append((name, value.strip()))
+    return tuple(fields)
+
+
+def read_body(reader: io.BufferedReader, headers: Mapping[str, str], limit: int) -> bytes | None:
+    """Read the body that the headers (lower-case names) announce; None when it is over `limit` bytes."""
+    if headers.get("transfer-encoding", "").lower() == "chunked":
+        pieces: list[bytes] = []
+        length = 0
+        for piece in read_chunks(reader):
+            length += len(piece)
+            if length > limit:
+                return None
+            pieces.append(piece)
+        return b"".join(pieces)
+    announced = headers.get("content-length", "0")
+    if not announced.isascii() or not announced.isdigit():
+        raise BadRequest(HTTPStatus.BAD_REQUEST)
+    return None if int(announced) > limit else read_exactly(reader, int(announced))
+
+
+def read_chunks(reader: io.BufferedReader) -> Iterator[bytes]:
+    """Yield the pieces of a chunked body as they arrive; trailers are read and dropped."""
+    while True:
+        size = reader.readline(MAX_LINE_BYTES).split(b";")[0].strip()
+        try:
+            length = int(size, 16)
+        except ValueError as error:
+            raise BadRequest(HTTPStatus.BAD_REQUEST) from error
+        if length == 0:
+            read_fields(reader)
+            return
+        yield read_exactly(reader, length)
+        reader.readline(MAX_LINE_BYTES)
+
+
+def read_exactly(reader: io.BufferedReader, length: int) -> bytes:
+    """Read that many bytes; raise Hangup when the client leaves before."""
+    body = reader.read(length)
+    if len(body) < length:
+        raise Hangup
+    return body
+
+
+def encode(response: Response, *, close: bool, with_body: bool) -> bytes:
+    """Return a response that is complete as one piece."""
+    body = response.body if isinstance(response.body, bytes) else b"".join(response.body)
+    bodiless = response.status < HTTPStatus.OK or response.status in (
+        HTTPStatus.NO_CONTENT,
+        HTTPStatus.NOT_MODIFIED,
+    )
+    # The answer to a HEAD may know the length of a body it does not have.
+    counted = any(name.lower() == "content-length" for name, _ in response.headers)
+    length = () if bodiless or counted else (("Content-Length", str(len(body))),)
+    return head_bytes(response, length, close=close) + (body if with_body and not bodiless else b"")
+
+
+def head_bytes(response: Response, framing: Headers, *, close: bool) -> bytes:
+    """Return status line and headers."""
+    try:
+        phrase = HTTPStatus(response.status).phrase
+    except ValueError:
+        phrase = ""
+    ending = (("Connection", "close"),) if close else ()
+    lines = "".join(f"{name}: {value}\r\n" for name, value in (*response.headers, *framing, *ending))
+    return f"HTTP/1.1 {response.status} {phrase}\r\n{lines}\r\n".encode("latin-1", "replace")
