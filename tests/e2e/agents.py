@@ -1,0 +1,95 @@
+"""The agent these tests send messages to: it does what only a whole deployment can prove anything about.
+
+The first word of a message says what to do. An agent that works reports to a port on which its test listens,
+so that the test knows what happens in the turn's process the moment it happens, and never has to ask.
+"""
+
+import asyncio
+import json
+import os
+import uuid
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+from a2a_agents import echo
+from a2a_serverless.agent import (
+    AgentProfile,
+    AgentSkill,
+    ArtifactChunk,
+    Completed,
+    InputRequired,
+    Part,
+    Turn,
+    Update,
+    Working,
+)
+
+profile = AgentProfile(
+    name="Workshop",
+    description="Works, remembers and echoes, as tests ask it to.",
+    skills=(AgentSkill(id="work", name="Work", description="Does what it is told.", tags=("test",)),),
+    input_modes=("*/*",),
+    output_modes=("*/*",),
+)
+
+BEAT_SECONDS = 0.05
+
+REPORTED = ("AWS_ENDPOINT_URL", "AWS_REGION", "TURN_STATE_MACHINE_ARN")
+"""What a test needs to ask AWS about the turn."""
+
+
+async def agent(turn: Turn) -> AsyncIterator[Update]:
+    """Do what the first word says, or go on with what the conversation was about."""
+    first = turn.message.parts[0]
+    said = first.text if first.text is not None else "echo"
+    word = turn.state.get("going_on_with") or said.partition(" ")[0]
+    async for update in SCRIPTS[word](turn, said):
+        yield update
+
+
+async def work(turn: Turn, said: str) -> AsyncIterator[Update]:
+    """`work PORT`: report to the port, then go on for ever; the connection lasts as long as the work."""
+    _, writer = await asyncio.open_connection("127.0.0.1", int(said.split()[1]))
+    try:
+        facts = {"pid": os.getpid(), **{name: os.environ[name] for name in REPORTED}}
+        writer.write(json.dumps(facts).encode() + b"\n")
+        yield Working("Hard at work")
+        while True:
+            writer.write(b".")
+            await writer.drain()
+            await asyncio.sleep(BEAT_SECONDS)
+    finally:
+        writer.close()
+
+
+async def mark(_: Turn, said: str) -> AsyncIterator[Update]:
+    """`mark FOLDER`: leave one file for this run, then complete."""
+    (Path(said.split()[1]) / uuid.uuid4().hex).touch()
+    yield Completed("Marked.")
+
+
+async def remember(turn: Turn, said: str) -> AsyncIterator[Update]:
+    """`remember WORDS`: ask for more until somebody says "done", then tell all of it and who heard it."""
+    turn.state["going_on_with"] = "remember"
+    turn.state["heard"] = [*turn.state.get("heard", []), said]
+    turn.state["pids"] = [*turn.state.get("pids", []), os.getpid()]
+    if not said.endswith("done"):
+        yield InputRequired("What else?")
+        return
+    told = {"heard": turn.state["heard"], "pids": turn.state["pids"]}
+    turn.state.clear()
+    yield ArtifactChunk("memory", parts=[Part(data=told)], last_chunk=True)
+
+
+async def echoing(turn: Turn, _: str) -> AsyncIterator[Update]:
+    """Give the message back."""
+    async for update in echo.agent(turn):
+        yield update
+
+
+SCRIPTS: dict[str, Callable[[Turn, str], AsyncIterator[Update]]] = {
+    "work": work,
+    "mark": mark,
+    "remember": remember,
+    "echo": echoing,
+}

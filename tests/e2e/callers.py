@@ -1,0 +1,112 @@
+"""A caller: the official a2a-sdk client over one binding, called like any function.
+
+The official client is asynchronous; each caller has an event loop of its own and may be used from one
+thread.
+"""
+
+import asyncio
+from collections.abc import Coroutine, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self, TypeVar
+from uuid import uuid4
+
+import httpx
+from a2a.client import A2ACardResolver, Client, ClientConfig, ClientFactory
+from a2a.types import (
+    AgentCard,
+    CancelTaskRequest,
+    GetTaskRequest,
+    ListTasksRequest,
+    ListTasksResponse,
+    Message,
+    Part,
+    Role,
+    SendMessageRequest,
+    Task,
+    TaskState,
+)
+
+from tests.e2e.stack import PATIENCE, LocalStack
+
+T = TypeVar("T")
+
+__all__ = ["Caller", "Part", "Task", "TaskState", "texts"]
+
+
+class Caller:
+    """Somebody who talks to a stack; `binding` is a protocol binding of the card."""
+
+    def __init__(self, stack: LocalStack, binding: str = "JSONRPC", token: str | None = None) -> None:
+        self._url = stack.url
+        self._binding = binding
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._runner = asyncio.Runner()
+
+    def __enter__(self) -> Self:
+        self._client = self._run(self._connected())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._run(self._http.aclose())
+        self._runner.close()
+
+    def send(self, *parts: Part | str, message_id: str = "", task_id: str = "", context_id: str = "") -> Task:
+        """Send one message, wait until its turn has settled, and return the task."""
+        ids = {"task_id": task_id, "context_id": context_id}
+        return self._run(self._send(_request(parts, message_id, ids)))
+
+    def send_at_once(self, times: int, *parts: Part | str, message_id: str = "") -> Sequence[Task]:
+        """Send the very same message many times at the same time."""
+
+        async def all_of_them() -> Sequence[Task]:
+            request = _request(parts, message_id, {})
+            return await asyncio.gather(*(self._send(request) for _ in range(times)))
+
+        return self._run(all_of_them())
+
+    def get(self, task_id: str) -> Task:
+        """GetTask."""
+        return self._run(self._client.get_task(GetTaskRequest(id=task_id)))
+
+    def cancel(self, task_id: str) -> Task:
+        """CancelTask."""
+        return self._run(self._client.cancel_task(CancelTaskRequest(id=task_id)))
+
+    def list(self, **fields: Any) -> ListTasksResponse:
+        """ListTasks."""
+        return self._run(self._client.list_tasks(ListTasksRequest(**fields)))
+
+    async def _connected(self) -> Client:
+        self._http = httpx.AsyncClient(timeout=PATIENCE, headers=self._headers)
+        self.card: AgentCard = await A2ACardResolver(self._http, self._url).get_agent_card()
+        config = ClientConfig(
+            httpx_client=self._http,
+            supported_protocol_bindings=[self._binding],
+            use_client_preference=True,
+            streaming=False,
+        )
+        return ClientFactory(config).create(self.card)
+
+    async def _send(self, request: SendMessageRequest) -> Task:
+        (answer,) = [answer async for answer in self._client.send_message(request)]
+        return answer.task
+
+    def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        return self._runner.run(coroutine)
+
+
+def _request(parts: Sequence[Part | str], message_id: str, ids: Mapping[str, str]) -> SendMessageRequest:
+    message = Message(
+        message_id=message_id or str(uuid4()),
+        role=Role.ROLE_USER,
+        parts=[part if isinstance(part, Part) else Part(text=part) for part in parts],
+        **ids,
+    )
+    return SendMessageRequest(message=message)
+
+
+def texts(message: Message) -> list[str]:
+    """The texts of a message's parts."""
+    return [part.text for part in message.parts]
