@@ -1,5 +1,6 @@
 """What becomes of a message: admitted once, to one place, or refused and leaving nothing behind."""
 
+import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from a2a_serverless.operations.cancel import cancel_task
 from a2a_serverless.operations.contents import read_content
 from a2a_serverless.operations.read import list_tasks
 from a2a_serverless.operations.sweep import sweep
-from a2a_serverless.ports import Admission, AdmissionKey, Caller, ContextRow, Policy
+from a2a_serverless.ports import Admission, AdmissionKey, Caller, Policy
 from a2a_serverless.protocol.errors import (
     A2AError,
     InvalidParamsError,
@@ -311,23 +312,43 @@ def test_the_context_alone_finds_the_one_left_once_the_other_has_ended() -> None
     assert world.send("m3", context_id="c").id == first
 
 
-def test_a_task_that_asked_is_still_known_to_wait_when_another_takes_its_context_before_the_row_says_so() -> (
-    None
-):
+def ends_and_dies(world: World) -> None:
+    """The turn that runs ends, and its process is gone before it writes the context's row."""
+    world.invoke(next(world.running()), replace(world.ports, contexts=_Deaf(world.table)))
+
+
+def test_the_context_alone_finds_a_task_that_asked_and_died_before_the_row_said_so() -> None:
     world = World()
-    world.send("m0", "ask", context_id="c")
+    asked = world.send("m0", "ask", context_id="c").id
+    ends_and_dies(world)
 
-    def asks_and_dies() -> None:
-        """The turn asks, and its process is gone before it writes the context's row."""
-        world.invoke(next(world.running()), replace(world.ports, contexts=_Deaf(world.table)))
+    assert world.send("m1", context_id="c").id == asked
 
-    other = world.send("m1", "go", world.doomed(Fate(1, Fault.MEDDLED, asks_and_dies)), context_id="c").id
-    ((_, row),) = world.table.all(ContextRow)
-    first = next(key.task_id for key in world.logs() if key.task_id != other)
 
-    assert row.waiting == {first}
+def test_a_task_that_asked_and_died_is_known_to_wait_after_another_has_taken_the_context() -> None:
+    world = World()
+    first = world.send("m0", "ask", context_id="c").id
+    late = world.doomed(Fate(1, Fault.MEDDLED, lambda: ends_and_dies(world)))
+
+    other = world.send("m1", "go", late, context_id="c").id
+
+    assert other != first
+    assert world.ports.contexts.read(CALLER.context("c")).waiting == {first}
     world.run_turns()
     assert world.send("m2", context_id="c").id == first
+
+
+def test_what_a_turn_remembered_and_died_before_the_row_said_so_reaches_the_next_turn() -> None:
+    world = World()
+    world.send("m0", "go", context_id="c")
+    ends_and_dies(world)
+    assert world.ports.contexts.read(CALLER.context("c")).state is None
+
+    world.said("m1", context_id="c")
+
+    state = world.ports.contexts.read(CALLER.context("c")).state
+    assert state is not None
+    assert json.loads(world.contents.get(state)) == {"seen": ["m0", "m1"]}
 
 
 @dataclass(frozen=True)
@@ -555,6 +576,24 @@ def test_an_expired_task_is_absent_for_everybody() -> None:
     assert listed(world) == []
     assert sweep(world.ports) == 0
     assert world.send("m0", "ask", context_id="c").id != gone
+
+
+def test_a_context_held_by_a_task_that_expired_at_work_accepts_a_message() -> None:
+    """The row outlives its holder's task when a younger task was in the context before."""
+    world, day = World(policy=Policy(retention=timedelta(days=30))), 86_400
+    first = world.send("m1", "ask", context_id="c").id
+    world.clock.sleep(10 * day)
+    late = world.doomed(Fate(1, Fault.MEDDLED, world.run_turns))
+    second = world.send("m2", "ask", late, context_id="c").id
+    world.run_turns()
+    world.send("m3", task_id=first)
+    world.clock.sleep(19.9 * day)
+    assert refusal_of(world, message("m4", task_id=second)).message == ALREADY_WORKING
+    world.clock.sleep(0.1 * day)
+    assert not world.load(first).exists
+
+    assert world.said("m4", context_id="c").id == second
+    assert world.get(second).status.state is TaskState.COMPLETED
 
 
 def test_a_context_whose_last_turn_expired_at_work_accepts_a_message() -> None:

@@ -85,6 +85,21 @@ def test_a_blocking_answer_waits_for_its_own_turn_and_not_for_the_question_befor
     assert took >= timedelta(seconds=3)
 
 
+def test_a_blocking_send_answers_once_its_own_turn_is_over_even_if_the_next_has_begun() -> None:
+    world = World()
+
+    def asks_and_is_answered_at_once(key: TurnKey) -> None:
+        world.executions.on_start = None
+        world.invoke(key)
+        world.send("m1", task_id=key.task.task_id)
+
+    world.executions.on_start = lambda key: world.clock.after(1, lambda: asks_and_is_answered_at_once(key))
+
+    task, took = waited(world, lambda: blocking(world, message("m0", Part(text="ask"))))
+
+    assert (task.status.state, took < timedelta(seconds=1.2)) == (TaskState.WORKING, True)
+
+
 def test_a_turn_that_outlasts_the_longest_wait_is_answered_as_it_stands_and_goes_on() -> None:
     world = World(policy=Policy(blocking_wait=timedelta(seconds=25)))
     runs_after(world, 26)

@@ -718,6 +718,13 @@ def test_other_callers_of_the_same_context_id_have_a_state_of_their_own() -> Non
     assert seen(world.get(answered.task.id, caller=bob)) == ["yours"]
 
 
+def test_a_context_knows_of_a_task_that_waits_in_it_even_when_the_agent_remembers_nothing() -> None:
+    world, task = ran(plays(InputRequired("?")))
+
+    assert row(world).waiting == {task.id}
+    assert row(world).state is None
+
+
 def test_state_that_did_not_change_is_not_written_again_within_its_task() -> None:
     async def agent(turn: Turn) -> AsyncIterator[Update]:
         turn.state.setdefault("k", 1)
