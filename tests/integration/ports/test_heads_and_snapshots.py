@@ -2,6 +2,8 @@
 
 from datetime import timedelta
 
+import pytest
+
 from a2a_serverless.ports import Due, TaskQuery
 from a2a_serverless.protocol.objects import TaskState
 from a2a_serverless.tasks.fold import LoggedTask, fold
@@ -84,7 +86,7 @@ def test_a_mark_makes_a_head_due_until_the_next_head(world: World) -> None:
 def snapshot_of(world: World, upto: int) -> LoggedTask:
     """Write a log of that length, its snapshot and its head; returns the fold."""
     entries = [received(world), started(world), *(chunk(f"{n} ") for n in range(upto - 2))]
-    task = fold(LoggedTask(task_id="t-1"), write(world, world.task(), *entries))
+    task = fold(LoggedTask(task_id="t-1", snapshot=upto), write(world, world.task(), *entries))
     world.tasks.write_snapshot(world.task(), task)
     world.tasks.write_head(world.task(), head(world, upto, snapshot=upto))
     return task
@@ -100,14 +102,25 @@ def test_a_task_is_the_same_with_and_without_its_snapshot(world: World) -> None:
     assert world.tasks.load_many([world.task()]) == [fold(task, last)]
 
 
-def test_a_head_that_knows_of_no_snapshot_keeps_the_one_known(world: World) -> None:
-    task = snapshot_of(world, 20)
-    longer = fold(task, write(world, world.task(), chunk("more"), first=21))
+@pytest.mark.parametrize("older", [0, 10])
+def test_a_head_that_knows_of_no_newer_snapshot_keeps_the_one_known(world: World, older: int) -> None:
+    tasks = {upto: snapshot_of(world, upto) for upto in (10, 20)}
+    longer = fold(tasks[20], write(world, world.task(), chunk("more"), first=21))
 
-    world.tasks.write_head(world.task(), head(world, 21))
-    world.tasks.write_head(world.task(), head(world, 21, snapshot=3), repair=True)
+    world.tasks.write_head(world.task(), head(world, 21, TaskState.CANCELED, snapshot=older))
 
+    assert states(world) == [("t-1", TaskState.CANCELED)]
     assert world.tasks.load(world.task()) == longer
+    assert world.tasks.load(world.task()).snapshot == 20
+
+
+def test_a_head_of_an_earlier_position_names_no_snapshot(world: World) -> None:
+    task = snapshot_of(world, 20)
+    world.tasks.write_snapshot(world.task(), task.model_copy(update={"position": 30, "snapshot": 30}))
+
+    world.tasks.write_head(world.task(), head(world, 19, snapshot=30))
+
+    assert world.tasks.load(world.task()) == task
 
 
 def test_a_snapshot_that_is_not_there_is_done_without(world: World) -> None:

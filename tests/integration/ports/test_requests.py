@@ -3,11 +3,12 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from a2a_serverless.ports import ContextKey, ContextRow, TaskQuery
+from a2a_serverless.ports import ContextKey, ContextRow, TaskPage, TaskQuery
 from a2a_serverless.protocol.objects import TaskState
 from a2a_serverless.tasks.fold import LoggedTask, fold
 from a2a_serverless.tasks.log import LoggedEvent, Voided
@@ -130,6 +131,19 @@ def test_a_first_page_asks_each_state_once_when_all_fits(stored: StoredWorld) ->
         assert stored.tasks.find(TaskQuery(TENANT, stored.owner, frozenset(TaskState))).total == 1
 
     assert calls == {"Query": len(TaskState)}
+
+
+def test_a_page_that_can_hold_nothing_is_not_asked_for(stored: StoredWorld) -> None:
+    """A cursor from before the earliest time wanted: DynamoDB refuses bounds that cross."""
+    now = stored.clock.now()
+    query = TaskQuery(
+        TENANT, stored.owner, frozenset({TaskState.WORKING}), not_before=now, after=(now - timedelta(1), "t")
+    )
+
+    with counted(stored) as calls:
+        assert stored.tasks.find(query) == TaskPage((), 0)
+
+    assert calls == {"Query": 1}
 
 
 def test_a_page_of_settled_tasks_is_read_in_two_requests(stored: StoredWorld) -> None:
