@@ -131,7 +131,10 @@ class TaskStore(Protocol):
         """Up to `limit` events right after `position`, without holes; may lag behind the log for a moment."""
 
     def write_head(self, key: TaskKey, head: Head, *, repair: bool = False) -> None:
-        """Store the head unless one as far on stands (with `repair`: one further on); silent then."""
+        """Store the head unless one as far on stands; silent then.
+
+        With `repair` one of the same position is replaced too, unless it is marked to be looked at later.
+        """
 
     def mark_due(self, key: TaskKey, due_at: datetime) -> None:
         """Make sure that somebody looks at the task at `due_at`; silent when the task has no head."""

@@ -45,6 +45,19 @@ def test_a_repair_rewrites_the_head_of_the_same_position(world: World) -> None:
     assert states(world) == [("t-1", TaskState.CANCELED)]
 
 
+def test_a_repair_leaves_a_head_alone_that_is_marked_for_later(world: World) -> None:
+    """A canceller announces itself there before it appends; a sweeper passing by must not forget it."""
+    later = world.clock.now() + timedelta(minutes=16)
+    world.tasks.write_head(world.task(), head(world, 5, TaskState.INPUT_REQUIRED))
+    world.tasks.mark_due(world.task(), later)
+
+    world.tasks.write_head(world.task(), head(world, 5, TaskState.INPUT_REQUIRED), repair=True)
+
+    assert Due(world.task(), later) in world.due.due(later, 1000)
+    world.tasks.write_head(world.task(), head(world, 6, TaskState.CANCELED))
+    assert Due(world.task(), later) not in world.due.due(later, 1000)
+
+
 def test_an_expired_head_is_replaced_by_an_earlier_one(world: World) -> None:
     world.tasks.write_head(world.task(), head(world, 5, TaskState.COMPLETED))
     world.clock.sleep(LIFETIME)

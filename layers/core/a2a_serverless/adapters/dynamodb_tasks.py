@@ -35,8 +35,11 @@ POSITION_IS_FREE = IS_ABSENT
 HEAD_IS_EARLIER = f"({IS_ABSENT} OR #position < :position)"
 """The head tells of a shorter log than the one to be written."""
 
-HEAD_IS_NOT_LATER = f"({IS_ABSENT} OR #position <= :position)"
-"""The same for a repair, which may rewrite the head of a log that has not grown."""
+HEAD_MAY_BE_REPAIRED = (
+    f"({IS_ABSENT} OR #position <= :position) AND (attribute_not_exists(#due_at) OR #due_at <= :moment)"
+)
+"""The same for a repair, which may rewrite the head of a log that has not grown, unless somebody announced
+that it is to be looked at later: a canceller about to append."""
 
 SNAPSHOT_IS_NOT_LATER = "(attribute_not_exists(#snapshot) OR #snapshot <= :snapshot OR #expires <= :now)"
 """No newer snapshot is known than the one to be named."""
@@ -108,19 +111,20 @@ class DynamoTasks:
         return found
 
     def write_head(self, key: TaskKey, head: Head, *, repair: bool = False) -> None:
-        """Store the head unless one of a later position stands (with `repair`: or of the same); silent if so.
+        """Store the head unless one as far on stands; see the port for `repair`. Silent if refused.
 
         Other attributes of the item stay, and so does the name of a newer snapshot.
         """
         values, removed = _head_attributes(key, head)
-        earlier = HEAD_IS_NOT_LATER if repair else HEAD_IS_EARLIER
+        earlier = HEAD_MAY_BE_REPAIRED if repair else HEAD_IS_EARLIER
+        moment = {"moment": print_timestamp(self.table.clock.now())}
         if head.snapshot:
             try:
                 self.table.update(
                     task_head(key),
                     setting([*values, "snapshot"], removing=removed),
                     when=f"{earlier} AND {SNAPSHOT_IS_NOT_LATER}",
-                    values={**values, "snapshot": head.snapshot},
+                    values={**values, **moment, "snapshot": head.snapshot},
                 )
             except RefusedError as refused:
                 known = refused.standing or {}
@@ -129,7 +133,8 @@ class DynamoTasks:
             else:
                 return
         with contextlib.suppress(RefusedError):
-            self.table.update(task_head(key), setting(values, removing=removed), when=earlier, values=values)
+            change = setting(values, removing=removed)
+            self.table.update(task_head(key), change, when=earlier, values={**values, **moment})
 
     def mark_due(self, key: TaskKey, due_at: datetime) -> None:
         """Make sure that somebody looks at the task at `due_at`; silent when the task has no head."""
