@@ -66,7 +66,8 @@ class FakeTasks:
         def forwards(standing: Head | None) -> tuple[int, Head] | None:
             if standing is not None and standing.position >= head.position + repair:
                 return None
-            if standing is not None and repair and standing.due_at and standing.due_at > self.table.clock.now():
+            marked = standing.due_at if standing and repair else None
+            if marked is not None and marked > self.table.clock.now():
                 return None
             known = standing.snapshot if standing else 0
             return head.expires, replace(head, snapshot=max(head.snapshot, known))
