@@ -445,6 +445,21 @@ def test_a_look_finds_out_that_the_turn_was_ended() -> None:
         desk.recorder.look_for_others()
 
 
+def test_a_look_is_due_when_nothing_was_written_or_looked_at_for_long_enough() -> None:
+    desk = Desk(Policy(cancel_check=2.0))
+    desk.seconds += 1.5
+    assert desk.recorder.look_in() == pytest.approx(0.5)
+
+    desk.streams("written")
+    assert desk.recorder.look_in() == pytest.approx(2.0)
+    desk.record(ArtifactChunk("a", ""))
+    desk.seconds += 2.0
+    assert desk.recorder.look_in() <= 0
+    desk.recorder.look_for_others()
+
+    assert desk.recorder.look_in() == pytest.approx(2.0)
+
+
 def test_a_write_whose_answer_was_lost_and_that_is_repeated_is_no_fence() -> None:
     desk = Desk()
     key, append = desk.key.task, desk.world.tasks.append

@@ -73,7 +73,7 @@ class Recorder:
         self._folding = Folding(task)
         self._snapshot = task.snapshot
         self._gathered: _Gathered | None = None
-        self._sent_at = monotonic()
+        self._sent_at = self._looked_at = monotonic()
 
     @property
     def task(self) -> LoggedTask:
@@ -98,6 +98,7 @@ class Recorder:
         except PositionTakenError as taken:
             self._ports.metrics.count("PositionConflict")
             raise FencedError from taken
+        self._looked_at = self._monotonic()
         self._folding.apply(event)
         if self.position - self._snapshot >= self._ports.policy.snapshot_every:
             self.keep_snapshot()
@@ -114,8 +115,13 @@ class Recorder:
         self._ports.tasks.write_snapshot(self._key.task, kept)
         self._snapshot = self.position
 
+    def look_in(self) -> float:
+        """Seconds until the log should be looked at, unless something is written before: 0 or less is now."""
+        return self._looked_at + self._ports.policy.cancel_check - self._monotonic()
+
     def look_for_others(self) -> None:
         """Raise FencedError when somebody else has written at the next position."""
+        self._looked_at = self._monotonic()
         if self._ports.tasks.events_after(self._key.task, self.position, 1):
             raise FencedError
 

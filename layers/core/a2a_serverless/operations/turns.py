@@ -100,7 +100,7 @@ def run_turn(
     )
     running = Running(agent, turn)
     try:
-        ending = _attend(ports, recorder, running, remaining)
+        ending = _attend(recorder, running, remaining)
         _conclude(ports, key, recorder, ending, save_state)
     except FencedError:
         ports.metrics.count("TurnFenced")
@@ -130,10 +130,10 @@ def _begin(ports: Ports, key: TurnKey) -> Recorder | None:
         return recorder
 
 
-def _attend(ports: Ports, recorder: Recorder, running: Running, remaining: Callable[[], float]) -> Ending:
+def _attend(recorder: Recorder, running: Running, remaining: Callable[[], float]) -> Ending:
     """Record what the agent does until it ends, is fenced off, or runs out of time."""
     while (left := remaining() - SETTLING_TIME) > 0:
-        update = running.next(min(left, recorder.flush_in(), ports.policy.cancel_check))
+        update = running.next(min(left, recorder.flush_in(), recorder.look_in()))
         if isinstance(update, Ended | Crashed | Paused):
             return update
         if update is not None:
@@ -143,7 +143,7 @@ def _attend(ports: Ports, recorder: Recorder, running: Running, remaining: Calla
                 return Crashed(error)
         elif recorder.flush_in() <= 0:
             recorder.flush()
-        else:
+        if recorder.look_in() <= 0:
             recorder.look_for_others()
     return OutOfTime()
 
