@@ -23,8 +23,8 @@ from a2a_serverless.agent import (
     Working,
 )
 from a2a_serverless.operations.cancel import cancel_task
+from a2a_serverless.operations.memory import MOST_STATE
 from a2a_serverless.operations.turns import (
-    MOST_STATE,
     AgentStillRunningError,
     TurnContinues,
     TurnDiedError,

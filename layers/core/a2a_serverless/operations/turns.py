@@ -6,30 +6,27 @@ by position; stopping an execution is a courtesy, the log decides.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, TypeVar, overload
 
 from a2a_serverless.agent import (
     Agent,
-    Artifact,
     AuthRequired,
     Completed,
     Failed,
     InputRequired,
-    Message,
     Rejected,
-    Turn,
 )
-from a2a_serverless.operations.contents import inlined
+from a2a_serverless.operations.given import turn_for
 from a2a_serverless.operations.heads import head_of
+from a2a_serverless.operations.memory import save_state
 from a2a_serverless.operations.recorder import FencedError, InvalidUpdateError, Recorder
 from a2a_serverless.operations.running import Crashed, Ended, Paused, Running, TurnHost
 from a2a_serverless.ports import ContextKey, Holder, Ports, PositionTakenError, TurnKey
-from a2a_serverless.protocol.objects import Part, TaskState
-from a2a_serverless.tasks.content import LoggedArtifact, LoggedMessage, LoggedPart, LoggedStatus
-from a2a_serverless.tasks.fold import LoggedTask, fold, later
+from a2a_serverless.protocol.objects import TaskState
+from a2a_serverless.tasks.content import LoggedStatus
+from a2a_serverless.tasks.fold import fold, later
 from a2a_serverless.tasks.lifecycle import WAITING
 from a2a_serverless.tasks.log import LoggedEvent, TurnCheckpointed, TurnSettled, TurnStarted
 
@@ -50,9 +47,6 @@ GRACE = 2.0
 CRASHED = "The agent failed. Reference: {}"
 OUT_OF_TIME = "The agent ran out of time. Reference: {}"
 DIED = "The turn ended unexpectedly. Reference: {}"
-MOST_STATE = 1024 * 1024
-
-Kept = TypeVar("Kept")
 
 
 class TurnContinues(Exception):
@@ -94,14 +88,14 @@ def run_turn(
     if recorder is None:
         return
     task = recorder.task
-    turn = _turn_for(ports, key, task, TurnHost(lambda: remaining() - SETTLING_TIME))
-    save_state = partial(
-        _save_state, ports, key, turn, before=json.dumps(turn.state, sort_keys=True), kept=task.state or ""
+    turn = turn_for(ports, key, task, TurnHost(lambda: remaining() - SETTLING_TIME))
+    save = partial(
+        save_state, ports, key, turn, before=json.dumps(turn.state, sort_keys=True), kept=task.state or ""
     )
     running = Running(agent, turn)
     try:
         ending = _attend(recorder, running, remaining)
-        _conclude(ports, key, recorder, ending, save_state)
+        _conclude(ports, key, recorder, ending, save)
     except FencedError:
         ports.metrics.count("TurnFenced")
     finally:
@@ -153,12 +147,12 @@ def _conclude(
     key: TurnKey,
     recorder: Recorder,
     ending: Ending,
-    save_state: Callable[[], str | None],
+    save: Callable[[], str | None],
 ) -> None:
     recorder.flush(last=isinstance(ending, Ended))
     try:
         # Of an agent that crashed or is still at work nobody knows whether its state makes sense.
-        saved = save_state() if isinstance(ending, Ended | Paused) else None
+        saved = save() if isinstance(ending, Ended | Paused) else None
         if isinstance(ending, Paused):
             _pause(key, recorder, ending, saved)
         status = _status_of(ports, key, recorder, ending)
@@ -209,30 +203,6 @@ def _settle(ports: Ports, key: TurnKey, recorder: Recorder, status: LoggedStatus
     ports.metrics.count("TurnSettled", outcome=status.state.name.lower())
 
 
-def _save_state(ports: Ports, key: TurnKey, turn: Turn, *, before: str, kept: str) -> str | None:
-    """Keep the agent's state if it changed since this segment began with `kept`; returns its key.
-
-    What a checkpoint of this very turn kept is named again: only the turn's end makes it the context's. What
-    another task kept is kept anew: content lives about as long as the task that stored it, a context longer.
-    """
-    if not isinstance(turn.state, Mapping):
-        raise InvalidUpdateError("turn.state must stay a mapping")
-    try:
-        after = json.dumps(turn.state, sort_keys=True, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidUpdateError("turn.state holds something that is not JSON") from error
-    if after == before and f"/{key.name}-" in kept:
-        return kept
-    if after == before and (not kept or f"/{key.task.task_id}-" in kept):
-        return None
-    if len(after) > MOST_STATE:
-        raise InvalidUpdateError("turn.state holds more than 1 MB")
-    task = key.task
-    place = f"state/{task.tenant}/{task.owner}/{turn.context_id}/{key.name}-{ports.identifiers.new()}"
-    ports.contents.put(place, after.encode(), "application/json")
-    return place
-
-
 def fail_turn(ports: Ports, key: TurnKey, *, at: int | None = None) -> bool:
     """Append FAILED if the turn is still open; returns whether the turn is over now.
 
@@ -262,71 +232,3 @@ def fail_turn(ports: Ports, key: TurnKey, *, at: int | None = None) -> bool:
 
 class TurnDiedError(Exception):
     """A turn's invocation ended without recording how: it crashed, was killed, or ran out of time."""
-
-
-# --- what the agent is given -------------------------------------------------
-
-
-def _turn_for(ports: Ports, key: TurnKey, task: LoggedTask, host: TurnHost) -> Turn:
-    record = task.record_of(key.turn)
-    *earlier, message = task.history
-    return Turn(
-        message=_message(ports, message),
-        task_id=task.task_id,
-        context_id=task.context_id,
-        host=host,
-        history=_BroughtBack([partial(_message, ports, one) for one in earlier]),
-        artifacts=_BroughtBack([partial(_artifact, ports, one) for one in task.artifacts]),
-        state=_read_state(ports, key, task.state),
-        caller=dict(record.claims),
-        accepted_output_modes=record.accepted_output_modes,
-        segment=task.segments,
-    )
-
-
-def _read_state(ports: Ports, key: TurnKey, kept: str | None) -> dict[str, Any]:
-    """What the conversation remembers; nothing when that is gone, which somebody hears of."""
-    if kept is None:
-        return {}
-    try:
-        content = ports.contents.get(kept)
-    except KeyError as gone:
-        _incident(ports, key, gone)
-        return {}
-    state: dict[str, Any] = json.loads(content)
-    return state
-
-
-def _fields(logged: LoggedMessage | LoggedArtifact) -> dict[str, Any]:
-    return {name: getattr(logged, name) for name in logged.model_fields_set}
-
-
-def _parts(ports: Ports, parts: Sequence[LoggedPart]) -> tuple[Part, ...]:
-    return tuple(inlined(ports.contents, part) for part in parts)
-
-
-def _message(ports: Ports, message: LoggedMessage) -> Message:
-    return Message(**{**_fields(message), "parts": _parts(ports, message.parts)})
-
-
-def _artifact(ports: Ports, artifact: LoggedArtifact) -> Artifact:
-    return Artifact(**{**_fields(artifact), "parts": _parts(ports, artifact.parts)})
-
-
-class _BroughtBack(Sequence[Kept], Generic[Kept]):
-    """Messages or artifacts whose stored content is brought back only when the agent looks at one."""
-
-    def __init__(self, fetches: Sequence[Callable[[], Kept]]) -> None:
-        self._fetches = fetches
-
-    def __len__(self) -> int:
-        return len(self._fetches)
-
-    @overload
-    def __getitem__(self, index: int) -> Kept: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Kept]: ...
-    def __getitem__(self, index: int | slice) -> Kept | Sequence[Kept]:
-        if isinstance(index, slice):
-            return [fetch() for fetch in self._fetches[index]]
-        return self._fetches[index]()
