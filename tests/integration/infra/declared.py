@@ -8,6 +8,7 @@ from typing import Any
 from infra.local.intrinsics import read_template
 
 ROOT = Path(__file__).parents[3]
+REGION = "eu-west-1"
 EVENTS = sorted((ROOT / "events").glob("*.json"))
 
 Declared = Mapping[str, Any]

@@ -12,9 +12,7 @@ import pytest
 from moto import mock_aws
 
 from tests.integration.infra import declared
-from tests.integration.infra.declared import ROOT
-
-REGION = "eu-west-1"
+from tests.integration.infra.declared import REGION, ROOT
 
 
 @dataclass(frozen=True)
@@ -41,8 +39,7 @@ def create() -> Created:
 
 
 @pytest.fixture
-def state(monkeypatch: pytest.MonkeyPatch) -> Iterator[Created]:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+def state() -> Iterator[Created]:
     with mock_aws():
         yield create()
 

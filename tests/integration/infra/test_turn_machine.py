@@ -11,9 +11,8 @@ import pytest
 from moto import mock_aws
 from moto.awslambda.models import LambdaFunction
 
-from tests.integration.infra.declared import ROOT, turn_machine
+from tests.integration.infra.declared import REGION, ROOT, turn_machine
 
-REGION = "eu-west-1"
 ACCOUNT = "123456789012"
 TURN = {"tenant": "", "owner": "b3duZXI", "task": "task-1", "turn": 1}
 SECONDS = 20.0
@@ -61,7 +60,6 @@ def functions(monkeypatch: pytest.MonkeyPatch) -> Iterator[Functions]:
         return named.invoke(self, body, request_headers, response_headers)
 
     monkeypatch.setattr(LambdaFunction, "invoke", invoke)
-    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
     interpreted = {"stepfunctions": {"execute_state_machine": True}}
     with mock_aws(config=interpreted):  # type: ignore[arg-type]  # moto's own type lists fewer settings
         deploy()
