@@ -1,8 +1,9 @@
 """The sweeper: what a crash left between two steps is finished, and nothing else is touched."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from dataclasses import replace as with_ports
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, NoReturn
 
 import pytest
@@ -12,12 +13,12 @@ from a2a_serverless.operations.cancel import FUNCTION_LIFETIME, cancel_task
 from a2a_serverless.operations.heads import head_of
 from a2a_serverless.operations.recorder import Recorder
 from a2a_serverless.operations.sweep import AT_ONCE, sweep
-from a2a_serverless.ports import Admission, ExecutionStatus, Head, Ports, TurnKey
+from a2a_serverless.ports import Admission, AdmissionKey, Due, ExecutionStatus, Head, Ports, TurnKey
 from a2a_serverless.protocol.objects import TaskState
 from a2a_serverless.protocol.requests import CancelTaskRequest
 from a2a_serverless.tasks.fold import LoggedTask
 from a2a_serverless.tasks.log import TaskKey
-from tests.fakes.ports import FakeExecutions, FakeMetrics, FakeTasks
+from tests.fakes.ports import FakeDue, FakeExecutions, FakeMetrics, FakeTasks
 from tests.unit.operations.world import CALLER, Died, Fate, Fault, World
 
 MINUTE = 61.0
@@ -260,22 +261,36 @@ def test_nothing_but_the_index_is_read_when_nothing_is_due() -> None:
     world = World()
     world.said("m0")
     world.said("m1", "ask")
-    forbidden: Any = Forbidden()
-    untouched = Ports(
-        tasks=forbidden,
-        admissions=forbidden,
-        contexts=forbidden,
-        executions=forbidden,
-        contents=forbidden,
-        incidents=forbidden,
-        due=world.ports.due,
-        metrics=world.ports.metrics,
-        clock=world.clock,
-        identifiers=world.ports.identifiers,
-    )
+    allowed = {"due", "metrics", "clock", "policy"}
+    untouched: Any = {each.name: Forbidden() for each in fields(Ports) if each.name not in allowed}
+    world.ports = with_ports(world.ports, **untouched)
     world.clock.sleep(86_400)
 
-    assert sweep(untouched) == 0
+    assert sweep(world.ports) == 0
+
+
+def test_an_index_that_lags_names_what_needs_nobody_any_more() -> None:
+    world = World()
+    task = world.said("m")
+    before = dict(world.table.items)
+    stale = [
+        Due(AdmissionKey(CALLER.tenant, CALLER.owner, "=m"), world.clock.now()),
+        Due(AdmissionKey(CALLER.tenant, CALLER.owner, "=withdrawn"), world.clock.now()),
+        Due(CALLER.task("never-was"), world.clock.now()),
+    ]
+
+    @dataclass(frozen=True)
+    class Lagging(FakeDue):
+        def due(self, moment: datetime, limit: int) -> Sequence[Due]:
+            return stale
+
+    world.ports = with_ports(world.ports, due=Lagging(world.table))
+
+    assert sweep(world.ports) == 3
+
+    assert world.table.items == before
+    assert world.get(task.id) == task
+    assert world.incidents.reported == []
 
 
 def test_a_task_that_expired_at_work_is_nobodys_business() -> None:

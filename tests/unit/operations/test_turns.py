@@ -5,7 +5,7 @@ import contextlib
 import json
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -24,6 +24,7 @@ from a2a_serverless.agent import (
 )
 from a2a_serverless.operations.cancel import cancel_task
 from a2a_serverless.operations.memory import MOST_STATE
+from a2a_serverless.operations.recorder import Recorder
 from a2a_serverless.operations.turns import (
     AgentStillRunningError,
     TurnContinues,
@@ -37,9 +38,16 @@ from a2a_serverless.ports import ContextRow, Policy, TurnKey
 from a2a_serverless.protocol.objects import Part, Task, TaskState
 from a2a_serverless.protocol.requests import CancelTaskRequest
 from a2a_serverless.tasks.fold import LoggedTask
-from a2a_serverless.tasks.log import TurnCheckpointed, TurnSettled, TurnStarted
-from tests.fakes.ports import FakeMetrics
-from tests.unit.operations.world import CALLER, World, asking, at_once, message, plays
+from a2a_serverless.tasks.log import (
+    ArtifactUpdated,
+    LoggedEvent,
+    TaskKey,
+    TurnCheckpointed,
+    TurnSettled,
+    TurnStarted,
+)
+from tests.fakes.ports import FakeMetrics, FakeTasks
+from tests.unit.operations.world import CALLER, Fate, Fault, World, asking, at_once, message, plays
 
 Agent = Callable[[Turn], AsyncIterator[Update]]
 QUICK = Policy(cancel_check=0.005)
@@ -139,6 +147,29 @@ def test_a_turn_starts_by_working_and_its_head_says_so_at_once() -> None:
     assert [(head.state, head.position) for head in heads] == [(TaskState.WORKING, 2)]
     (started,) = [entry for entry in world.entries(task.id) if isinstance(entry, TurnStarted)]
     assert (started.turn, started.segment, started.status.state) == (1, 1, TaskState.WORKING)
+
+
+def test_text_that_waits_goes_out_while_the_agent_is_silent() -> None:
+    out = threading.Event()
+
+    @dataclass(frozen=True)
+    class Watched(FakeTasks):
+        def append(self, key: TaskKey, event: LoggedEvent) -> None:
+            super().append(key, event)
+            if isinstance(event.entry, ArtifactUpdated) and event.entry.append:
+                out.set()
+
+    async def agent(_: Turn) -> AsyncIterator[Update]:
+        yield ArtifactChunk("a", "x")
+        yield ArtifactChunk("a", "y")
+        assert await asyncio.to_thread(out.wait, 30), "it never went out"
+
+    world = World(agent=agent, policy=Policy(chunk_delay=0.01))
+    world.ports = replace(world.ports, tasks=Watched(world.table))
+
+    task = world.said("m")
+
+    assert (task.status.state, task.artifacts[0].parts) == (TaskState.COMPLETED, (Part(text="xy"),))
 
 
 # --- at most once -------------------------------------------------
@@ -850,6 +881,20 @@ def test_a_turn_is_not_failed_when_its_log_has_grown_since_it_was_looked_at() ->
     assert world.get(task.id).status.state is TaskState.SUBMITTED
     assert world.incidents.reported == []
     assert fail_turn(world.ports, key, at=2)
+
+
+def test_a_turn_that_goes_on_writing_is_failed_nevertheless() -> None:
+    world = World()
+    task = world.send("m")
+    key = world.turn(task.id)
+
+    def still_alive() -> None:
+        Recorder(world.ports, key, world.load(task.id), "alive").record(Working())
+
+    assert fail_turn(world.doomed(Fate(1, Fault.MEDDLED, still_alive)), key)
+
+    assert world.load(task.id).position == 3
+    assert world.get(task.id).status.state is TaskState.FAILED
 
 
 def test_there_is_nothing_to_fail_about_a_task_that_never_was_or_a_turn_that_is_over() -> None:
