@@ -12,6 +12,7 @@ from tests.fakes.world import (
     FakeIdentifiers,
     FakeIncidents,
     FakeMetrics,
+    FakeStreamPlaces,
 )
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "FakeIdentifiers",
     "FakeIncidents",
     "FakeMetrics",
+    "FakeStreamPlaces",
     "FakeTable",
     "FakeTasks",
     "fake_ports",
@@ -40,6 +42,7 @@ def fake_ports(**overrides: Any) -> Ports:
         "contexts": FakeContexts(table),
         "executions": FakeExecutions(),
         "contents": FakeContents(),
+        "streams": FakeStreamPlaces(clock),
         "due": FakeDue(table),
         "incidents": FakeIncidents(),
         "metrics": FakeMetrics(),

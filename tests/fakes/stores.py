@@ -52,6 +52,11 @@ class FakeTasks:
             self._after(key, snapshot.position if snapshot else 0),
         )
 
+    def load_up_to(self, key: TaskKey, position: int) -> LoggedTask:
+        """The task as it stood when its log ended at `position`."""
+        events = [event for event in self._after(key, 0) if event.position <= position]
+        return fold(LoggedTask(task_id=key.task_id), events)
+
     def load_many(self, keys: Sequence[TaskKey]) -> Sequence[LoggedTask]:
         """The tasks of these keys, in the same order."""
         return [self.load(key) for key in keys]

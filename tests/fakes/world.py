@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from threading import RLock
 
-from a2a_serverless.ports import ExecutionStatus, TurnKey
+from a2a_serverless.ports import Clock, ExecutionStatus, StreamKey, TurnKey
 
 
 @dataclass
@@ -40,6 +40,31 @@ class FakeExecutions:
     def describe(self, turn: TurnKey) -> ExecutionStatus | None:
         """Whether it runs or has ended; None when it was never started."""
         return self.status.get(turn)
+
+
+@dataclass
+class FakeStreamPlaces:
+    """The open streams of every caller, each until its time."""
+
+    clock: Clock
+    taken: dict[tuple[str, str, int], datetime] = field(default_factory=dict)
+    lock: RLock = field(default_factory=RLock)
+
+    def open(self, tenant: str, owner: str, *, most: int, until: datetime) -> StreamKey | None:
+        """Take the first free place, if there is one."""
+        with self.lock:
+            for place in range(most):
+                if self.taken.get((tenant, owner, place), self.clock.now()) <= self.clock.now():
+                    self.taken[tenant, owner, place] = until
+                    return StreamKey(tenant, owner, place, until)
+            return None
+
+    def close(self, stream: StreamKey) -> None:
+        """Give the place back if it is still this stream's."""
+        place = (stream.tenant, stream.owner, stream.place)
+        with self.lock:
+            if self.taken.get(place) == stream.until:
+                del self.taken[place]
 
 
 @dataclass

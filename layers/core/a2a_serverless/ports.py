@@ -124,6 +124,9 @@ class TaskStore(Protocol):
         nothing.
         """
 
+    def load_up_to(self, key: TaskKey, position: int) -> LoggedTask:
+        """The task as it stood when its log ended at `position`, which must not lie beyond its end."""
+
     def load_many(self, keys: Sequence[TaskKey]) -> Sequence[LoggedTask]:
         """The tasks of these keys, in the same order, in a few requests for all of them."""
 
@@ -288,6 +291,29 @@ class Executions(Protocol):
         """Whether it runs or has ended; None when it was never started."""
 
 
+# --- streams ------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class StreamKey:
+    """One of a caller's open streams, and when it closes itself at the latest."""
+
+    tenant: str
+    owner: str
+    place: int
+    until: datetime
+
+
+class StreamPlaces(Protocol):
+    """How many streams each caller has open, across all functions."""
+
+    def open(self, tenant: str, owner: str, *, most: int, until: datetime) -> StreamKey | None:
+        """Take one of a caller's places, at most until then; None when all are taken."""
+
+    def close(self, stream: StreamKey) -> None:
+        """Give a place back; silent when it is somebody else's by now."""
+
+
 # --- the rest of the world ------------------------------------------------
 
 
@@ -362,6 +388,7 @@ class Policy:
         blocking_wait: how long a blocking SendMessage waits before it returns the task as it stands.
         deduplicate: whether a message id admits a message once.
         input_modes: media types the agent takes, `*/*` and `type/*` included; empty takes everything.
+        streams_per_caller: streams one caller may have open at once.
         capabilities: the optional capabilities this deployment declares on its card.
         inline_limit: bytes of content above which a part is shown as a `url` part.
         log_limit: bytes of content above which a part is stored outside the log.
@@ -374,6 +401,7 @@ class Policy:
     retention: timedelta = timedelta(days=30)
     blocking_wait: timedelta = timedelta(seconds=25)
     deduplicate: bool = True
+    streams_per_caller: int = 100
     input_modes: tuple[str, ...] = ()
     capabilities: frozenset[str] = frozenset()
     inline_limit: int = 256 * 1024
@@ -395,6 +423,7 @@ class Ports:
     contexts: ContextStore
     executions: Executions
     contents: Contents
+    streams: StreamPlaces
     due: DueIndex
     incidents: Incidents
     metrics: Metrics

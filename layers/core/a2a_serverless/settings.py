@@ -99,7 +99,10 @@ class Settings(BaseModel):
         bearer_tokens: who may call, by token.
         anonymous: whether callers without a token are served.
         local_principal: whom every caller without a token is taken for; on one's own machine only.
-        blocking_wait_seconds: longest wait of a SendMessage; the gateway gives up at 29.
+        blocking_wait_seconds: longest wait of a SendMessage; a gateway that does not stream gives up at 29.
+        streaming: whether answers leave piece by piece; needs a runtime loop and an integration that stream.
+        stream_seconds: how long a stream stays open before it closes itself, to be gone on with.
+        streams_per_caller: streams one caller may have open at once.
         loopback_webhooks: whether webhooks may point at this machine; for tests only.
     """
 
@@ -119,6 +122,9 @@ class Settings(BaseModel):
     local_principal: str = ""
     retention_days: Annotated[int, Field(ge=1, le=3650)] = 30
     blocking_wait_seconds: Annotated[float, Field(ge=0, le=900)] = 25
+    streaming: Annotated[bool, _switch("on", "off")] = False
+    stream_seconds: Annotated[float, Field(ge=1, le=880)] = 300
+    streams_per_caller: Annotated[int, Field(ge=1, le=1000)] = 100
     loopback_webhooks: Annotated[bool, _switch("allowed", "refused")] = False
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
     powertools_service_name: str = "a2a-serverless"
@@ -133,6 +139,11 @@ class Settings(BaseModel):
     def blocking_wait(self) -> timedelta:
         """How long a blocking SendMessage waits."""
         return timedelta(seconds=self.blocking_wait_seconds)
+
+    @property
+    def stream_time(self) -> timedelta:
+        """How long a stream stays open."""
+        return timedelta(seconds=self.stream_seconds)
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Self:

@@ -14,6 +14,7 @@ from threading import Barrier
 from typing import Any, TypeVar
 
 from a2a_serverless.agent import ArtifactChunk, Completed, InputRequired, Turn, Update, Working
+from a2a_serverless.operations.follow import awaited
 from a2a_serverless.operations.read import get_task
 from a2a_serverless.operations.send import send_message
 from a2a_serverless.operations.sweep import sweep
@@ -146,7 +147,7 @@ class World:
         told = self.told.setdefault(message_id, [])
         told.append("nothing")
         try:
-            response = send_message(ports or self.ports, CALLER, request(message_id, text, **ids))
+            response = awaited(send_message(ports or self.ports, CALLER, request(message_id, text, **ids)))
         except A2AError:
             told[-1] = "refused"
             raise
@@ -189,7 +190,7 @@ class World:
         self, wanted: SendMessageRequest, caller: Caller = CALLER, ports: Ports | None = None
     ) -> SendMessageResponse:
         """SendMessage as it was asked for."""
-        return send_message(ports or self.ports, caller, wanted)
+        return awaited(send_message(ports or self.ports, caller, wanted))
 
     def said(self, message_id: str, text: str = "go", **ids: str) -> Task:
         """The task after the turn that this message starts."""

@@ -53,6 +53,11 @@ def context_row(key: ContextKey) -> ItemKey:
     return ItemKey(partition("CONTEXT", key.tenant, key.owner, key.context_id), HEAD)
 
 
+def stream_places(tenant: str, owner: str) -> ItemKey:
+    """The places of a caller's open streams."""
+    return ItemKey(partition("STREAMS", tenant, owner, ""), HEAD)
+
+
 def due_shard(key: ItemKey) -> str:
     """The partition of the index of what is due that an item belongs to."""
     return shard_name(zlib.crc32(key.pk.encode()) % SHARDS)

@@ -26,7 +26,7 @@ from a2a_serverless.adapters.dynamodb_table import (
 )
 from a2a_serverless.ports import Contents, Head, Identifiers, PositionTakenError, TaskPage, TaskQuery
 from a2a_serverless.protocol.scalars import print_timestamp
-from a2a_serverless.tasks.fold import LoggedTask
+from a2a_serverless.tasks.fold import LoggedTask, fold
 from a2a_serverless.tasks.log import SCHEMA_VERSION, LoggedEvent, TaskKey, entry_body, read_entry
 
 POSITION_IS_FREE = IS_ABSENT
@@ -88,6 +88,19 @@ class DynamoTasks:
         reading = Reading(key, about)
         read_all([reading], self._fetch)
         return reading.task(self._snapshot, self._event)
+
+    def load_up_to(self, key: TaskKey, position: int) -> LoggedTask:
+        """The task as it stood when its log ended at `position`; raises KeyError when it is shorter.
+
+        From the newest snapshot if that is old enough, otherwise from the beginning, 100 events a request.
+        """
+        head = self.table.get(task_head(key)) or {}
+        start, known = LoggedTask(task_id=key.task_id), head.get("snapshot", 0)
+        if 0 < known <= position and (item := self.table.get(task_snapshot(key, known))):
+            start = self._snapshot(item)
+        places = [task_event(key, each) for each in range(start.position + 1, position + 1)]
+        found = self.table.get_all(places)
+        return fold(start, (self._event(found[place]) for place in places))
 
     def load_many(self, keys: Sequence[TaskKey]) -> Sequence[LoggedTask]:
         """The tasks of these keys, in the same order: a round for the heads, a round for the rest."""

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from a2a_serverless.bindings.caller import Principal
 from a2a_serverless.bindings.conditional import is_current
 from a2a_serverless.bindings.failures import AnswerTooLargeError, MethodNotAllowedError
-from a2a_serverless.bindings.http import MAX_ANSWER, HttpRequest, HttpResponse
+from a2a_serverless.bindings.http import MAX_ANSWER, MAX_STREAMED, HttpRequest, HttpResponse
 from a2a_serverless.bindings.service import Endpoint
 from a2a_serverless.operations.contents import BINARY, ServedContent, read_content
 from a2a_serverless.protocol.requests import GetTaskRequest
@@ -49,10 +49,9 @@ def content_response(
     validators = {"ETag": etag, "Cache-Control": "private, no-cache"}
     if is_current(request, etag):
         return HttpResponse(HTTPStatus.NOT_MODIFIED, validators)
-    if request.method == "GET" and len(served.content) > MAX_CONTENT:
-        raise AnswerTooLargeError(
-            f"The content has {len(served.content)} bytes; {MAX_CONTENT} can be sent at once"
-        )
+    most = MAX_STREAMED if endpoint.streaming else MAX_CONTENT
+    if request.method == "GET" and len(served.content) > most:
+        raise AnswerTooLargeError(f"The content has {len(served.content)} bytes; {most} can be sent at once")
     return HttpResponse(HTTPStatus.OK, {**validators, **_description(served)}, served.content)
 
 

@@ -8,7 +8,7 @@ here.
 from collections.abc import Sequence
 from http import HTTPStatus
 
-from a2a_serverless.bindings.http import MAX_ANSWER, MAX_BODY, HttpRequest
+from a2a_serverless.bindings.http import MAX_BODY, HttpRequest
 from a2a_serverless.ports import Incidents
 from a2a_serverless.protocol.errors import (
     A2AError,
@@ -59,12 +59,12 @@ def check_body(request: HttpRequest) -> None:
         raise BodyTooLargeError
 
 
-def check_answer(body: bytes) -> bytes:
+def check_answer(body: bytes, most: int) -> bytes:
     """The text of an answer, unless it is too large once quoted inside the function's own JSON.
 
     Raises AnswerTooLargeError.
     """
-    if len(body) + body.count(b'"') + body.count(b"\\") > MAX_ANSWER:
+    if len(body) + body.count(b'"') + body.count(b"\\") > most:
         raise AnswerTooLargeError
     return body
 

@@ -5,20 +5,62 @@ https://docs.aws.amazon.com/apigateway/latest/developerguide/set-up-lambda-proxy
 """
 
 import base64
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
-from a2a_serverless.bindings.http import A2A_JSON, CORS, JSON, HttpRequest, HttpResponse
+from a2a_serverless.bindings.http import (
+    A2A_JSON,
+    CORS,
+    JSON,
+    NEVER,
+    HttpRequest,
+    HttpResponse,
+    StreamedResponse,
+)
 
 Event = Mapping[str, Any]
 
 
-def answer(event: Event, binding: Callable[[HttpRequest], HttpResponse]) -> dict[str, Any]:
-    """Let a binding answer an event."""
-    return event_of(binding(request_of(event)))
+Binding = Callable[[HttpRequest], HttpResponse | StreamedResponse]
 
 
-def request_of(event: Event) -> HttpRequest:
+@dataclass(frozen=True, slots=True)
+class StreamedAnswer:
+    """An answer for Lambda to send piece by piece: all but its body, and the body's pieces.
+
+    https://docs.aws.amazon.com/apigateway/latest/developerguide/response-transfer-mode-lambda.html
+    """
+
+    prelude: Mapping[str, Any]
+    chunks: Iterable[bytes]
+
+
+def answer(event: Event, binding: Binding, deadline: datetime = NEVER) -> dict[str, Any]:
+    """Let a binding answer an event, in one piece."""
+    response = binding(request_of(event, deadline))
+    if isinstance(response, StreamedResponse):
+        response = HttpResponse(response.status, response.headers, b"".join(response.chunks))
+    return event_of(response)
+
+
+def stream(event: Event, binding: Binding, deadline: datetime = NEVER) -> StreamedAnswer:
+    """Let a binding answer an event, piece by piece: such an integration takes every answer that way."""
+    response = binding(request_of(event, deadline))
+    prelude = {"statusCode": int(response.status), "headers": {**CORS, **response.headers}}
+    if isinstance(response, StreamedResponse):
+        return StreamedAnswer(prelude, response.chunks)
+    return StreamedAnswer(prelude, (response.body,) if response.body else ())
+
+
+def deadline_of(context: object, now: datetime) -> datetime:
+    """When an invocation will have to have ended, going by its context; never, where that does not say."""
+    remaining: Callable[[], int] | None = getattr(context, "get_remaining_time_in_millis", None)
+    return now + timedelta(milliseconds=remaining()) if remaining else NEVER
+
+
+def request_of(event: Event, deadline: datetime = NEVER) -> HttpRequest:
     """The request an event delivers."""
     context = event.get("requestContext") or {}
     path = path_of(event)
@@ -30,6 +72,7 @@ def request_of(event: Event) -> HttpRequest:
         body=_body(event),
         origin=_origin(context, path),
         request_id=str(context.get("requestId") or ""),
+        deadline=deadline,
     )
 
 

@@ -3,8 +3,9 @@
 The vocabulary of the bindings. Knows no event of API Gateway, no operation and no error.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from http import HTTPStatus
 
 from a2a_serverless.protocol.parameters import EXTENSIONS, VERSION
@@ -14,6 +15,9 @@ A2A_JSON = "application/a2a+json"
 
 MAX_BODY = 4 * 1024 * 1024
 """Bytes of a request's body. Lambda takes 6 MB, of which base64 and the event around it leave about this."""
+
+MAX_STREAMED = 100_000_000
+"""Bytes of an answer that leaves piece by piece. Lambda takes twice as much; it is made in memory first."""
 
 MAX_ANSWER = 6_000_000
 """Bytes of an answer as Lambda counts them: 6 MB, with room for the event around it."""
@@ -34,6 +38,9 @@ PREFLIGHT = {
 }
 
 
+NEVER = datetime.max.replace(tzinfo=UTC)
+
+
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
     """One request.
@@ -46,6 +53,7 @@ class HttpRequest:
         body: the bytes, whatever their encoding on the way.
         origin: the address the request came in by, `https://domain/stage`, as the gateway says it.
         request_id: names the request in the logs of the gateway.
+        deadline: when whoever answers it will have to have ended.
     """
 
     method: str
@@ -55,6 +63,7 @@ class HttpRequest:
     body: bytes = b""
     origin: str = ""
     request_id: str = ""
+    deadline: datetime = NEVER
 
     def header(self, name: str) -> str | None:
         """The value of a header, several joined by commas (RFC 9110, 5.3); None when it is absent."""
@@ -80,6 +89,15 @@ class HttpResponse:
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamedResponse:
+    """One answer whose body leaves piece by piece, each as soon as it is there."""
+
+    status: int
+    headers: Mapping[str, str]
+    chunks: Iterator[bytes]
 
 
 def preflight() -> HttpResponse:

@@ -12,18 +12,29 @@ from http import HTTPStatus
 from a2a_serverless.bindings.caller import CHALLENGE
 from a2a_serverless.bindings.content import content_response
 from a2a_serverless.bindings.failures import MethodNotAllowedError, check_answer, check_body, public
-from a2a_serverless.bindings.http import A2A_JSON, JSON, HttpRequest, HttpResponse, preflight
+from a2a_serverless.bindings.http import (
+    A2A_JSON,
+    JSON,
+    HttpRequest,
+    HttpResponse,
+    StreamedResponse,
+    preflight,
+)
+from a2a_serverless.bindings.patience import at_length, patiently
 from a2a_serverless.bindings.request_fields import request_fields
 from a2a_serverless.bindings.routes import Found, find, find_content, segments_of
-from a2a_serverless.bindings.service import Endpoint, negotiated, perform
+from a2a_serverless.bindings.service import Endpoint, Negotiated, OperationCall, negotiated
+from a2a_serverless.bindings.sse import HEADERS, event_stream
 from a2a_serverless.protocol.errors import A2AError, MethodNotFoundError, UnauthenticatedError
 from a2a_serverless.protocol.operations import Operation
+from a2a_serverless.protocol.protojson import ProtoModel
 
 
-def answer(endpoint: Endpoint, request: HttpRequest) -> HttpResponse:
+def answer(endpoint: Endpoint, request: HttpRequest) -> HttpResponse | StreamedResponse:
     """Answer one HTTP request to the HTTP+JSON interface or to the artifacts route."""
     if request.method == "OPTIONS":
         return preflight()
+    response: HttpResponse | StreamedResponse
     try:
         response = _reply(endpoint, request)
     except Exception as error:  # noqa: BLE001  whatever it is, the caller gets an answer and no text of ours
@@ -31,7 +42,7 @@ def answer(endpoint: Endpoint, request: HttpRequest) -> HttpResponse:
     return HttpResponse(response.status, response.headers) if request.method == "HEAD" else response
 
 
-def _reply(endpoint: Endpoint, request: HttpRequest) -> HttpResponse:
+def _reply(endpoint: Endpoint, request: HttpRequest) -> HttpResponse | StreamedResponse:
     principal = endpoint.admittance.authenticate(request)
     segments = segments_of(request.path)
     found = find(segments)
@@ -43,12 +54,36 @@ def _reply(endpoint: Endpoint, request: HttpRequest) -> HttpResponse:
     operation = _operation(found, request)
     service = negotiated(endpoint, request)
     check_body(request)
-    result = perform(
-        endpoint, request, principal, operation, request_fields(operation, request, found.fields)
-    )
-    printed = "{}" if result is None else result.to_json()
-    headers = {"Content-Type": _media_type(request), **service.headers()}
-    return HttpResponse(HTTPStatus.OK, headers, check_answer(printed.encode()))
+    params = request_fields(operation, request, found.fields)
+    called = OperationCall(endpoint, request, principal, operation, params)
+    return _stream(called, service) if operation.streams else _result(called, service)
+
+
+def _result(called: OperationCall, service: Negotiated) -> HttpResponse | StreamedResponse:
+    endpoint = called.endpoint
+    headers = {"Content-Type": _media_type(called.request), **service.headers()}
+
+    def printed(result: ProtoModel | None) -> HttpResponse:
+        body = "{}" if result is None else result.to_json()
+        return HttpResponse(HTTPStatus.OK, headers, check_answer(body.encode(), endpoint.most))
+
+    def broken(error: Exception) -> bytes:
+        # Its status is out, and only a task may follow it: cut off is what this answer is.
+        raise public(error, endpoint.ports.incidents, called.request) from error
+
+    if not endpoint.streaming:
+        return at_length(called.perform(), printed)
+    return patiently(endpoint.ports.clock, called.perform(), printed, headers=headers, broken=broken)
+
+
+def _stream(called: OperationCall, service: Negotiated) -> StreamedResponse:
+    ports = called.endpoint.ports
+
+    def broken(error: Exception) -> str:
+        return _refusal(public(error, ports.incidents, called.request), called.request).body.decode()
+
+    body = event_stream(ports.clock, called.frames(), ProtoModel.to_json, broken)
+    return StreamedResponse(HTTPStatus.OK, {**HEADERS, **service.headers()}, body)
 
 
 def _operation(found: Found, request: HttpRequest) -> Operation:

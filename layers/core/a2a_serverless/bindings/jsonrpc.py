@@ -14,8 +14,17 @@ from http import HTTPStatus
 
 from a2a_serverless.bindings.caller import CHALLENGE, Principal
 from a2a_serverless.bindings.failures import MethodNotAllowedError, check_answer, check_body, public
-from a2a_serverless.bindings.http import A2A_JSON, JSON, HttpRequest, HttpResponse, preflight
-from a2a_serverless.bindings.service import Endpoint, negotiated, perform
+from a2a_serverless.bindings.http import (
+    A2A_JSON,
+    JSON,
+    HttpRequest,
+    HttpResponse,
+    StreamedResponse,
+    preflight,
+)
+from a2a_serverless.bindings.patience import at_length, patiently
+from a2a_serverless.bindings.service import Endpoint, Negotiated, OperationCall, negotiated
+from a2a_serverless.bindings.sse import HEADERS, event_stream
 from a2a_serverless.protocol.errors import (
     A2AError,
     ContentTypeNotSupportedError,
@@ -25,7 +34,7 @@ from a2a_serverless.protocol.errors import (
     UnauthenticatedError,
 )
 from a2a_serverless.protocol.operations import OPERATION_OF_METHOD
-from a2a_serverless.protocol.protojson import parse_json
+from a2a_serverless.protocol.protojson import ProtoModel, parse_json
 
 Id = str | int | float | None
 
@@ -58,7 +67,7 @@ class BadEnvelopeError(InvalidRequestError):
         self.request_id = request_id
 
 
-def answer(endpoint: Endpoint, request: HttpRequest) -> HttpResponse:
+def answer(endpoint: Endpoint, request: HttpRequest) -> HttpResponse | StreamedResponse:
     """Answer one HTTP request to the JSON-RPC interface."""
     if request.method == "OPTIONS":
         return preflight()
@@ -108,19 +117,50 @@ def read_call(body: object) -> Call:
     return Call(request_id, method, body.get("params", {}))
 
 
-def _reply(endpoint: Endpoint, request: HttpRequest, principal: Principal, call: Call) -> HttpResponse:
+def _reply(
+    endpoint: Endpoint, request: HttpRequest, principal: Principal, call: Call
+) -> HttpResponse | StreamedResponse:
     service = negotiated(endpoint, request)
     operation = OPERATION_OF_METHOD.get(call.method)
     if operation is None:
         raise MethodNotFoundError
     if not isinstance(call.params, Mapping):
         raise InvalidParamsError.of("params", "must be an object")
-    result = perform(endpoint, request, principal, operation, call.params)
-    printed = "null" if result is None else result.to_json()
-    body = f'{{"jsonrpc":"2.0","id":{json.dumps(call.id)},"result":{printed}}}'
-    return HttpResponse(
-        HTTPStatus.OK, {"Content-Type": JSON, **service.headers()}, check_answer(body.encode())
-    )
+    called = OperationCall(endpoint, request, principal, operation, call.params)
+    return _stream(called, service, call.id) if operation.streams else _result(called, service, call.id)
+
+
+def _result(called: OperationCall, service: Negotiated, request_id: Id) -> HttpResponse | StreamedResponse:
+    endpoint = called.endpoint
+    headers = {"Content-Type": JSON, **service.headers()}
+
+    def printed(result: ProtoModel | None) -> HttpResponse:
+        body = _envelope(request_id, "null" if result is None else result.to_json())
+        return HttpResponse(HTTPStatus.OK, headers, check_answer(body.encode(), endpoint.most))
+
+    def broken(error: Exception) -> bytes:
+        return _refusal(public(error, endpoint.ports.incidents, called.request), request_id).body
+
+    if not endpoint.streaming:
+        return at_length(called.perform(), printed)
+    return patiently(endpoint.ports.clock, called.perform(), printed, headers=headers, broken=broken)
+
+
+def _stream(called: OperationCall, service: Negotiated, request_id: Id) -> StreamedResponse:
+    ports = called.endpoint.ports
+
+    def printed(response: ProtoModel) -> str:
+        return _envelope(request_id, response.to_json())
+
+    def broken(error: Exception) -> str:
+        return _refusal(public(error, ports.incidents, called.request), request_id).body.decode()
+
+    body = event_stream(ports.clock, called.frames(), printed, broken)
+    return StreamedResponse(HTTPStatus.OK, {**HEADERS, **service.headers()}, body)
+
+
+def _envelope(request_id: Id, result: str) -> str:
+    return f'{{"jsonrpc":"2.0","id":{json.dumps(request_id)},"result":{result}}}'
 
 
 def _refusal(error: A2AError, request_id: Id) -> HttpResponse:

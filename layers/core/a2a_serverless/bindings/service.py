@@ -4,16 +4,19 @@ Negotiating the service parameters and calling the operation: the same checks in
 wire, which is what makes the bindings equivalent (specification 5.1). Knows neither envelope nor route.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from a2a_serverless.bindings.caller import Admittance, Principal
-from a2a_serverless.bindings.http import HttpRequest
+from a2a_serverless.bindings.http import MAX_ANSWER, MAX_STREAMED, HttpRequest
+from a2a_serverless.bindings.patience import Steps
 from a2a_serverless.operations.cancel import cancel_task
 from a2a_serverless.operations.declared import require
 from a2a_serverless.operations.read import get_task, list_tasks
 from a2a_serverless.operations.send import send_message
+from a2a_serverless.operations.streams import Frames, send_streaming_message, subscribe_to_task
 from a2a_serverless.ports import Caller, Ports
 from a2a_serverless.protocol.card import AgentExtension
 from a2a_serverless.protocol.errors import ExtensionSupportRequiredError
@@ -27,7 +30,7 @@ from a2a_serverless.protocol.parameters import (
 )
 from a2a_serverless.protocol.protojson import ProtoModel
 
-HANDLERS: Mapping[str, Callable[[Ports, Caller, Any], ProtoModel | None]] = {
+HANDLERS: Mapping[str, Callable[[Ports, Caller, Any], Steps | ProtoModel | None]] = {
     "SendMessage": send_message,
     "GetTask": get_task,
     "ListTasks": list_tasks,
@@ -35,14 +38,30 @@ HANDLERS: Mapping[str, Callable[[Ports, Caller, Any], ProtoModel | None]] = {
 }
 """The operation behind each method. Methods without one need a capability that no deployment declares."""
 
+LAST_EVENT_ID = "Last-Event-ID"
+LAST_EVENT_ID_QUERY = "lastEventId"
+
+CLOSING_TIME = timedelta(seconds=10)
+"""Kept back at the end of an invocation, so that a stream closes itself and is not cut off."""
+
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """What a binding is given once per process: the world, who is let in, the extensions announced."""
+    """What a binding is given once per process: the world, who is let in, the extensions announced.
+
+    `streaming` says that answers may leave piece by piece; a stream stays open for `stream_time` at most.
+    """
 
     ports: Ports
     admittance: Admittance
     extensions: tuple[AgentExtension, ...] = ()
+    streaming: bool = False
+    stream_time: timedelta = timedelta(seconds=300)
+
+    @property
+    def most(self) -> int:
+        """Bytes an answer may have."""
+        return MAX_STREAMED if self.streaming else MAX_ANSWER
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,20 +93,43 @@ def negotiated(endpoint: Endpoint, request: HttpRequest) -> Negotiated:
     return Negotiated(version, tuple(uri for uri in asked if uri in announced))
 
 
-def perform(
-    endpoint: Endpoint,
-    request: HttpRequest,
-    principal: Principal,
-    operation: Operation,
-    params: Mapping[str, object],
-) -> ProtoModel | None:
-    """Call an operation with a request's parameters, for the tenant they name; None is the proto's Empty.
+@dataclass(frozen=True, slots=True)
+class OperationCall:
+    """One call of an operation, by whomever, with whatever parameters."""
 
-    Raises:
-        A2AError: the operation is not declared, the parameters are not its request, or it refuses.
-    """
-    require(endpoint.ports, operation)
-    asked = operation.request.from_dict(params)
-    tenant: str | None = getattr(asked, "tenant", None)
-    caller = principal.caller(tenant, endpoint.admittance.address(request))
-    return HANDLERS[operation.method](endpoint.ports, caller, asked)
+    endpoint: Endpoint
+    request: HttpRequest
+    principal: Principal
+    operation: Operation
+    params: Mapping[str, object]
+
+    def perform(self) -> Steps:
+        """Call the operation; what it returns in the end is None for the proto's Empty.
+
+        Raises:
+            A2AError: the operation is not declared, the parameters are not its request, or it refuses.
+        """
+        caller, asked = self._read()
+        result = HANDLERS[self.operation.method](self.endpoint.ports, caller, asked)
+        return (yield from result) if isinstance(result, Generator) else result
+
+    def frames(self) -> Frames:
+        """Open the stream that the operation is; raises A2AError like `perform`."""
+        caller, asked = self._read()
+        ports = self.endpoint.ports
+        until = min(ports.clock.now() + self.endpoint.stream_time, self.request.deadline - CLOSING_TIME)
+        if self.operation.method == "SendStreamingMessage":
+            return send_streaming_message(ports, caller, asked, until)
+        return subscribe_to_task(ports, caller, asked, until, self._last_event_id())
+
+    def _last_event_id(self) -> str | None:
+        """The position a client goes on from: a header of EventSource, or a query for who cannot set one."""
+        queried = self.request.query.get(LAST_EVENT_ID_QUERY, ())
+        return self.request.header(LAST_EVENT_ID) or next(iter(queried), None)
+
+    def _read(self) -> tuple[Caller, Any]:
+        """The request's parameters as the operation's own type, and the caller for the tenant they name."""
+        require(self.endpoint.ports, self.operation)
+        asked = self.operation.request.from_dict(self.params)
+        tenant: str | None = getattr(asked, "tenant", None)
+        return self.principal.caller(tenant, self.endpoint.admittance.address(self.request)), asked

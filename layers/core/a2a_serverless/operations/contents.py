@@ -104,19 +104,19 @@ class Shown:
         message = self.message(status.message, f"{task_id}/status/message") if status.message else None
         return TaskStatus(state=status.state, timestamp=status.timestamp, message=message)
 
-    def artifact(self, artifact: LoggedArtifact, task_id: str) -> Artifact:
-        """An artifact in the specification's shape."""
+    def artifact(self, artifact: LoggedArtifact, task_id: str, *, after: int = 0) -> Artifact:
+        """An artifact in the specification's shape, or a chunk whose parts come after so many others."""
         place = f"{task_id}/{quote(artifact.artifact_id, safe='')}"
         fields = {name: getattr(artifact, name) for name in artifact.model_fields_set}
-        return Artifact(**{**fields, "parts": self._parts(artifact.parts, place)})
+        return Artifact(**{**fields, "parts": self._parts(artifact.parts, place, after)})
 
     def message(self, message: LoggedMessage, place: str) -> Message:
         """A message in the specification's shape."""
         fields = {name: getattr(message, name) for name in message.model_fields_set}
         return Message(**{**fields, "parts": self._parts(message.parts, place)})
 
-    def _parts(self, parts: Iterable[LoggedPart], place: str) -> tuple[Part, ...]:
-        return tuple(self._part(part, f"{place}/{index}") for index, part in enumerate(parts))
+    def _parts(self, parts: Iterable[LoggedPart], place: str, after: int = 0) -> tuple[Part, ...]:
+        return tuple(self._part(part, f"{place}/{index}") for index, part in enumerate(parts, after))
 
     def _part(self, part: LoggedPart, place: str) -> Part:
         size, digest, kind = _measure(part)

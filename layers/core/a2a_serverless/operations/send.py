@@ -1,5 +1,7 @@
 """SendMessage (specification 3.1.1): a message starts a task or its next turn, or gets a reply."""
 
+from collections.abc import Generator
+
 from a2a_serverless.operations.admit import admit
 from a2a_serverless.operations.contents import Shown, content_of, media_type_of
 from a2a_serverless.operations.follow import until_settled
@@ -13,10 +15,13 @@ from a2a_serverless.protocol.objects import Message, Part, Role
 from a2a_serverless.protocol.requests import SendMessageConfiguration, SendMessageRequest, SendMessageResponse
 
 
-def send_message(ports: Ports, caller: Caller, request: SendMessageRequest) -> SendMessageResponse:
+def send_message(
+    ports: Ports, caller: Caller, request: SendMessageRequest
+) -> Generator[None, None, SendMessageResponse]:
     """Admit the message, and unless told to return immediately wait until its turn has settled.
 
-    A turn that outlasts the deployment's longest wait is returned as it stands; the task goes on.
+    A generator that returns the response, and yields each time it has looked for it in vain: somebody is on
+    the line. A turn that outlasts the deployment's longest wait is returned as it stands; the task goes on.
 
     Raises:
         ContentTypeNotSupportedError: a part is of a media type that the agent does not take.
@@ -24,8 +29,8 @@ def send_message(ports: Ports, caller: Caller, request: SendMessageRequest) -> S
         A2AError: whatever `admit` refuses.
     """
     configuration = request.configuration or SendMessageConfiguration()
-    _check(ports, request, configuration)
-    reply = _instant_answer(ports, request.message)
+    check_message(ports, request, configuration)
+    reply = instant_answer(ports, request.message)
     if reply is not None:
         return SendMessageResponse(message=reply)
     deadline = ports.clock.now() + ports.policy.blocking_wait
@@ -33,11 +38,12 @@ def send_message(ports: Ports, caller: Caller, request: SendMessageRequest) -> S
     task = admitted.task
     if task is None or not configuration.return_immediately:
         until = ports.clock.now() if configuration.return_immediately else deadline
-        task = until_settled(ports, admitted.turn, task, until)
+        task = yield from until_settled(ports, admitted.turn, task, until)
     return SendMessageResponse(task=Shown(ports, caller).task(task, configuration.history_length))
 
 
-def _check(ports: Ports, request: SendMessageRequest, configuration: SendMessageConfiguration) -> None:
+def check_message(ports: Ports, request: SendMessageRequest, configuration: SendMessageConfiguration) -> None:
+    """Refuse what this deployment or its agent cannot serve, before anything is written."""
     wants_push = configuration.task_push_notification_config is not None
     if wants_push and "push_notifications" not in ports.policy.capabilities:
         raise PushNotificationNotSupportedError
@@ -68,7 +74,7 @@ def _plain(media_type: str) -> str:
     return media_type.partition(";")[0].strip().lower()
 
 
-def _instant_answer(ports: Ports, message: Message) -> Message | None:
+def instant_answer(ports: Ports, message: Message) -> Message | None:
     """The agent's instant reply to a message that belongs to no task: it has a context and no task."""
     if ports.answer is None or message.task_id is not None:
         return None

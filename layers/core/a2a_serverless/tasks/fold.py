@@ -121,6 +121,20 @@ class Folding:
         self.settled_state = task.settled_state
         self.turn_artifacts = list(task.turn_artifacts)
 
+    @property
+    def terminal(self) -> bool:
+        """Whether nothing will ever happen to the task again."""
+        return self.status is not None and self.status.state in TERMINAL
+
+    @property
+    def waits_for_authorisation(self) -> bool:
+        """Whether the task goes on once something was authorised elsewhere."""
+        return self.status is not None and self.status.state is TaskState.AUTH_REQUIRED
+
+    def over(self, turn: int) -> bool:
+        """Whether that turn has ended, or can never begin because its position holds something else."""
+        return self.position >= turn and self.open_turn != turn
+
     def apply(self, event: LoggedEvent) -> Self:
         """Take in the event at the next position; raises ValueError for any other."""
         if event.position != self.position + 1:

@@ -10,5 +10,8 @@ from a2a_serverless.wiring.world import ports
 def endpoint(settings: Settings) -> Endpoint:
     """What a binding answers from."""
     return Endpoint(
-        ports(settings, policy(settings, profile(settings)), answer(settings)), admittance(settings)
+        ports(settings, policy(settings, profile(settings)), answer(settings)),
+        admittance(settings),
+        streaming=settings.streaming,
+        stream_time=settings.stream_time,
     )

@@ -12,6 +12,8 @@ def policy(settings: Settings, described: AgentProfile | None = None) -> Policy:
         retention=settings.retention,
         blocking_wait=settings.blocking_wait,
         deduplicate=settings.deduplication,
+        streams_per_caller=settings.streams_per_caller,
+        capabilities=frozenset({"streaming"} if settings.streaming else ()),
         input_modes=tuple(described.input_modes) if described else (),
     )
 

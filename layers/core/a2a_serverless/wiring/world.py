@@ -12,6 +12,7 @@ from a2a_serverless.adapters.aws_clients import AwsClients
 from a2a_serverless.adapters.dynamodb_admissions import DynamoAdmissions
 from a2a_serverless.adapters.dynamodb_contexts import DynamoContexts
 from a2a_serverless.adapters.dynamodb_due import DynamoDue
+from a2a_serverless.adapters.dynamodb_streams import DynamoStreamPlaces
 from a2a_serverless.adapters.dynamodb_table import DynamoTable
 from a2a_serverless.adapters.dynamodb_tasks import DynamoTasks
 from a2a_serverless.adapters.s3_contents import S3Contents
@@ -36,6 +37,7 @@ def ports(settings: Settings, decided: Policy | None = None, instant: Answer | N
         contexts=DynamoContexts(table),
         executions=StepFunctionsExecutions(late(clients.stepfunctions), settings.turn_state_machine_arn),
         contents=contents,
+        streams=DynamoStreamPlaces(table),
         due=DynamoDue(table),
         incidents=late(lambda: _incidents(settings, identifiers)),
         metrics=late(lambda: _metrics(settings)),
