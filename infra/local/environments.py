@@ -16,8 +16,9 @@ from queue import SimpleQueue
 from typing import Protocol
 
 from infra.local.console import Console
-from infra.local.invocations import Invocation, Outcome, exited, timed_out
+from infra.local.invocations import Invocation, Outcome, broken_off, exited, timed_out
 from infra.local.runtime_api import NextInvocation, RuntimeApi
+from infra.local.streams import Stream
 from infra.local.template import Function
 
 
@@ -97,6 +98,7 @@ class ProcessEnvironment:
 
     def next_invocation(self) -> NextInvocation | None:
         self.ready.set()
+        self._break_off()
         invocation = self._work.take(self)
         if invocation is None:
             self.end()
@@ -124,6 +126,13 @@ class ProcessEnvironment:
     def fail(self, request_id: str, payload: bytes) -> bool:
         return self._settle(request_id, Outcome(payload, failed=True))
 
+    def begin_stream(self, request_id: str) -> Stream | None:
+        with self._lock:
+            invocation = self._current
+        if invocation is None or invocation.request_id != request_id:
+            return None
+        return invocation.begin_stream()
+
     def fail_to_start(self, payload: bytes) -> None:
         self._console.say(f"function {self._name} cannot start: {_reason(payload)}")
         self._work.not_started(self, Outcome(payload, failed=True))
@@ -137,6 +146,13 @@ class ProcessEnvironment:
             if self._clock is not None:
                 self._clock.cancel()
         return invocation.settle(outcome)
+
+    def _break_off(self) -> None:
+        """End what the process left unfinished when it asks for more: the answer to a reader that is gone."""
+        with self._lock:
+            invocation = self._current
+        if invocation is not None:
+            self._settle(invocation.request_id, broken_off(invocation))
 
     def _time_out(self, invocation: Invocation) -> None:
         seconds = self._function.timeout_seconds

@@ -5,31 +5,45 @@ Gateway would send instead.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from http import HTTPStatus
 from typing import Final
 from urllib.parse import unquote
 
 from infra.local.console import Console
 from infra.local.gateway import (
     INTERNAL,
-    MISSING_AUTHENTICATION_TOKEN,
+    NO_ROUTE,
     TIMED_OUT,
     TOO_LONG,
     MalformedAnswer,
+    Match,
+    Refusal,
     event_of,
     find_route,
-    gateway_answer,
+    refusal,
     response_of,
+    split_prelude,
 )
-from infra.local.invocations import Invocation, new_trace_id
+from infra.local.invocations import Invocation, Outcome, new_trace_id
 from infra.local.pool import FunctionPool, RequestTooLargeError
+from infra.local.streams import Stream, StreamBroken
 from infra.local.template import Deployment
-from infra.local.wire import Request, Response
+from infra.local.wire import Hangup, Request, Response
 
-INTEGRATION_SECONDS: Final = 29.0
-"""How long API Gateway waits for a buffered answer."""
+IDLE_SECONDS: Final = 300.0
+"""After which API Gateway ends a streamed answer that is silent (Regional)."""
+
+LOOK_UP_SECONDS: Final = 0.25
+"""How often a silent answer lets the server look whether the client is still there."""
+
+
+class Refused(Exception):
+    """The gateway answers itself."""
+
+    def __init__(self, refused: Refusal) -> None:
+        super().__init__(refused.message)
+        self.refused = refused
 
 
 class Front:
@@ -41,19 +55,25 @@ class Front:
         pools: Mapping[str, FunctionPool],
         console: Console,
         *,
-        integration_seconds: float = INTEGRATION_SECONDS,
+        idle_seconds: float = IDLE_SECONDS,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._deployment = deployment
         self._pools = pools
         self._console = console
-        self._integration_seconds = integration_seconds
+        self._idle_seconds = idle_seconds
         self._clock = clock
 
     def answer(self, request: Request) -> Response:
         """Answer one request."""
         began = self._clock()
-        served_by, response = self._route(request)
+        invocation = Invocation(b"", request.header("x-amzn-trace-id") or new_trace_id())
+        match = find_route(self._deployment.routes, request.method, unquote(request.target.partition("?")[0]))
+        try:
+            response = self._serve(request, match, invocation, began)
+        except Refused as own:
+            response = self._own(own.refused, invocation.request_id)
+        served_by = self._deployment.functions[match.route.function].folder.name if match else "no route"
         milliseconds = (self._clock() - began) * 1000
         self._console.say(
             f"{request.method} {request.target} -> {int(response.status)} {served_by} {milliseconds:.0f} ms"
@@ -63,40 +83,89 @@ class Front:
     def refuse(self, request: Request) -> Response:
         """Answer a request whose body is over 10 MB."""
         self._console.say(f"{request.method} {request.target} -> 413 body over 10 MB")
-        return self._own(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, TOO_LONG)
+        return self._own(TOO_LONG, Invocation(b"", "").request_id)
 
-    def _route(self, request: Request) -> tuple[str, Response]:
-        path = unquote(request.target.partition("?")[0])
-        match = find_route(self._deployment.routes, request.method, path)
+    def _serve(self, request: Request, match: Match | None, invocation: Invocation, began: float) -> Response:
         if match is None:
-            return "no route", self._own(HTTPStatus.FORBIDDEN, MISSING_AUTHENTICATION_TOKEN)
-        invocation = Invocation(b"", request.header("x-amzn-trace-id") or new_trace_id())
-        at = datetime.fromtimestamp(self._clock(), UTC)
+            raise Refused(NO_ROUTE)
+        at = datetime.fromtimestamp(began, UTC)
         invocation.event = event_of(request, match, self._deployment, request_id=invocation.request_id, at=at)
-        function = self._deployment.functions[match.route.function].folder.name
-        return function, self._invoke(match.route.function, invocation)
-
-    def _invoke(self, function: str, invocation: Invocation) -> Response:
+        invocation.takes_stream = match.route.streams
         try:
-            self._pools[function].submit(invocation)
-        except RequestTooLargeError:
-            return self._own(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, TOO_LONG)
-        outcome = invocation.wait(self._integration_seconds)
-        if outcome is None:
+            self._pools[match.route.function].submit(invocation)
+        except RequestTooLargeError as error:
+            raise Refused(TOO_LONG) from error
+        answer = invocation.wait_for_answer(match.route.timeout_seconds)
+        if answer is None:
             # As on AWS the function goes on; only nobody waits for it any more.
-            return self._own(HTTPStatus.GATEWAY_TIMEOUT, TIMED_OUT)
-        if outcome.failed:
-            return self._own(HTTPStatus.BAD_GATEWAY, INTERNAL)
+            invocation.abandon()
+            raise Refused(TIMED_OUT)
+        traced = (("x-amzn-RequestId", invocation.request_id), ("X-Amzn-Trace-Id", invocation.trace_id))
         try:
-            response = response_of(outcome.payload)
+            response = self._received(answer, match, until=began + match.route.timeout_seconds)
         except MalformedAnswer as malformed:
-            self._console.say(f"malformed answer of {function}: {malformed}")
-            return self._own(HTTPStatus.BAD_GATEWAY, INTERNAL)
-        traced = (
-            ("x-amzn-RequestId", invocation.request_id),
-            ("X-Amzn-Trace-Id", invocation.trace_id),
-        )
+            invocation.abandon()
+            self._console.say(f"malformed answer of {match.route.function}: {malformed}")
+            raise Refused(INTERNAL) from malformed
         return Response(response.status, (*response.headers, *traced), response.body)
 
-    def _own(self, status: HTTPStatus, message: str) -> Response:
-        return gateway_answer(status, message, self._deployment.gateway_headers)
+    def _received(self, answer: Stream | Outcome, match: Match, *, until: float) -> Response:
+        """Return what the function's answer stands for.
+
+        Raises:
+            MalformedAnswer: API Gateway could not send it.
+            Refused: The function failed before there was a status to send.
+        """
+        if isinstance(answer, Stream):
+            return self._streamed(answer, until=until)
+        if answer.failed:
+            raise Refused(INTERNAL)
+        if not match.route.streams:
+            return response_of(answer.payload)
+        split = split_prelude(answer.payload)
+        if split is None:
+            raise MalformedAnswer("a streaming integration got an answer without a prelude")
+        return Response(split[0].status, split[0].headers, split[1])
+
+    def _streamed(self, stream: Stream, *, until: float) -> Response:
+        """Wait for the prelude of a streamed answer; the rest follows by itself."""
+        received = b""
+        while (split := split_prelude(received)) is None:
+            try:
+                piece = stream.take(max(0.0, until - self._clock()))
+            except StreamBroken as broken:
+                raise Refused(INTERNAL) from broken
+            if piece == b"":
+                stream.abandon()
+                raise Refused(TIMED_OUT)
+            if piece is None:
+                raise MalformedAnswer("the answer ended before its prelude did")
+            received += piece
+        response, rest = split
+        return Response(response.status, response.headers, self._pieces(stream, rest, until=until))
+
+    def _pieces(self, stream: Stream, first: bytes, *, until: float) -> Iterator[bytes]:
+        """Yield the body as it arrives, and nothing from time to time; cut it off at AWS's limits."""
+        end = "the client left in the middle of an answer"
+        try:
+            if first:
+                yield first
+            silent_since = self._clock()
+            while (piece := stream.take(LOOK_UP_SECONDS)) is not None:
+                now = self._clock()
+                silent_since = now if piece else silent_since
+                if now >= until or now - silent_since >= self._idle_seconds:
+                    end = "an answer reached a time limit of the gateway and was cut off"
+                    raise Hangup
+                yield piece
+            end = ""
+        except StreamBroken as broken:
+            end = "an answer broke off in the middle"
+            raise Hangup from broken
+        finally:
+            stream.abandon()
+            if end:
+                self._console.say(end)
+
+    def _own(self, refused: Refusal, request_id: str) -> Response:
+        return refusal(refused, self._deployment.gateway_responses, request_id)

@@ -15,16 +15,40 @@ from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
 
-from infra.local.template import ACCOUNT, Deployment, Route
+from infra.local.template import ACCOUNT, Deployment, GatewayResponse, Route
 from infra.local.wire import Headers, Request, Response
 
 MAX_BODY_BYTES: Final = 10 * 1024 * 1024
 """Largest request body API Gateway takes."""
 
-MISSING_AUTHENTICATION_TOKEN: Final = "Missing Authentication Token"  # noqa: S105 - it means: no route
-TOO_LONG: Final = "Request Too Long"
-INTERNAL: Final = "Internal server error"
-TIMED_OUT: Final = "Endpoint request timed out"
+MAX_PRELUDE_BYTES: Final = 16 * 1024
+"""In which the prelude of a streamed answer must have ended."""
+
+PRELUDE_END: Final = b"\0" * 8
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """An answer of the gateway itself: its type, its status and its words unless the template has others."""
+
+    kind: str
+    status: HTTPStatus
+    message: str
+
+
+NO_ROUTE: Final = Refusal(
+    "MISSING_AUTHENTICATION_TOKEN", HTTPStatus.FORBIDDEN, "Missing Authentication Token"
+)
+TOO_LONG: Final = Refusal("REQUEST_TOO_LARGE", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "Request Too Long")
+INTERNAL: Final = Refusal("DEFAULT_5XX", HTTPStatus.BAD_GATEWAY, "Internal server error")
+TIMED_OUT: Final = Refusal("INTEGRATION_TIMEOUT", HTTPStatus.GATEWAY_TIMEOUT, "Endpoint request timed out")
+
+ERROR_TYPES: Final = {
+    "INTEGRATION_TIMEOUT": "InternalServerErrorException",
+    "MISSING_AUTHENTICATION_TOKEN": "MissingAuthenticationTokenException",
+    "REQUEST_TOO_LARGE": "RequestTooLargeException",
+}
+"""What x-amzn-ErrorType calls a type of answer."""
 
 FRAMING: Final = frozenset({"connection", "content-length", "keep-alive", "transfer-encoding", "upgrade"})
 """Headers that belong to a connection; the gateway makes its own."""
@@ -181,6 +205,25 @@ def response_of(payload: bytes) -> Response:
     return Response(status, answer_headers(answer), answer_body(body, encoded=answer.get("isBase64Encoded")))
 
 
+def split_prelude(received: bytes) -> tuple[Response, bytes] | None:
+    """Part the first bytes of a streamed answer into the response so far and the body after the prelude.
+
+    None when the prelude's end has not come yet.
+
+    Raises:
+        MalformedAnswer: There is no prelude in the first 16 KB, or it is not the JSON API Gateway asks for.
+    """
+    prelude, end, _ = received[: MAX_PRELUDE_BYTES + len(PRELUDE_END)].partition(PRELUDE_END)
+    if not end:
+        if len(received) > MAX_PRELUDE_BYTES:
+            raise MalformedAnswer(f"no prelude in the first {MAX_PRELUDE_BYTES} bytes")
+        return None
+    response = response_of(prelude)
+    cookies = json.loads(prelude).get("cookies") or ()
+    set_cookies = tuple(("Set-Cookie", header_text(cookie)) for cookie in cookies)
+    return Response(response.status, (*response.headers, *set_cookies)), received[len(prelude) + len(end) :]
+
+
 def answer_headers(answer: Mapping[str, Any]) -> Headers:
     """Merge `headers` and `multiValueHeaders` of an answer: a name in both keeps the values of the latter."""
     several = answer.get("multiValueHeaders") or {}
@@ -215,8 +258,16 @@ def answer_body(body: str, *, encoded: object) -> bytes:
         raise MalformedAnswer("the body is not base64") from error
 
 
-def gateway_answer(status: HTTPStatus, message: str, headers: Mapping[str, Mapping[str, str]]) -> Response:
-    """Return an answer of the gateway itself, with the headers the template gives those."""
-    kind = "DEFAULT_4XX" if status < HTTPStatus.INTERNAL_SERVER_ERROR else "DEFAULT_5XX"
-    own = (("Content-Type", "application/json"), *headers.get(kind, {}).items())
-    return Response(status, own, json.dumps({"message": message}).encode())
+def refusal(refused: Refusal, declared: Mapping[str, GatewayResponse], request_id: str) -> Response:
+    """Return an answer of the gateway itself, in the words the template gives it if it does."""
+    family = "DEFAULT_4XX" if refused.status < HTTPStatus.INTERNAL_SERVER_ERROR else "DEFAULT_5XX"
+    found = declared.get(refused.kind) or declared.get(family) or GatewayResponse()
+    template = found.body or '{"message":$context.error.messageString}'
+    body = template.replace("$context.error.messageString", json.dumps(refused.message))
+    body = body.replace("$context.error.message", refused.message).replace("$context.requestId", request_id)
+    headers = (
+        ("x-amzn-RequestId", request_id),
+        ("x-amzn-ErrorType", ERROR_TYPES.get(refused.kind, "InternalServerErrorException")),
+        ("Content-Type", "application/json"),
+    )
+    return Response(found.status or refused.status, (*headers, *found.headers.items()), body.encode())

@@ -10,7 +10,7 @@ import io
 import socket
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from http import HTTPStatus
 from typing import Final
 
@@ -18,11 +18,15 @@ from infra.local.wire import (
     MAX_LINE_BYTES,
     BadRequest,
     Hangup,
+    Headers,
     Request,
     Response,
+    bodiless,
+    chunk,
     encode,
     head_bytes,
     read_body,
+    read_chunks,
     read_head,
 )
 
@@ -32,11 +36,33 @@ LINGER_BYTES: Final = 64 * 1024 * 1024
 Handler = Callable[[Request], Response]
 
 
+class ArrivingBody:
+    """A chunked request body while it arrives: iterate once, then `trailers` are there."""
+
+    def __init__(self, connection: socket.socket, reader: io.BufferedReader) -> None:
+        self._connection = connection
+        self._reader = reader
+        self.trailers: Headers = ()
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield the pieces; raise Hangup or BadRequest when they end too early."""
+        self.trailers = yield from read_chunks(self._reader)
+
+    def cut(self) -> None:
+        """Cut the sender off; may be called from any thread."""
+        with contextlib.suppress(OSError):
+            self._connection.shutdown(socket.SHUT_RDWR)
+
+
+ArrivingHandler = Callable[[Request, ArrivingBody], Response | None]
+"""Answers a request without its body, which follows; None when it wants the body first, as usual."""
+
+
 class Server:
     """Serves `handler` on a listening socket until `close`; every connection has its own thread.
 
     A body longer than `max_body` bytes is answered by `refusal` (413 by default) and never reaches the
-    handler.
+    handler. A chunked body is first offered to `arriving`, which may take it piece by piece, of any length.
     """
 
     def __init__(
@@ -47,11 +73,13 @@ class Server:
         name: str,
         max_body: int = 2**31,
         refusal: Handler | None = None,
+        arriving: ArrivingHandler | None = None,
     ) -> None:
         self._handler = handler
         self._listener = listener
         self._max_body = max_body
         self._refusal = refusal or (lambda _: Response(HTTPStatus.REQUEST_ENTITY_TOO_LARGE))
+        self._arriving = arriving
         self._name = name
         self._open: set[socket.socket] = set()
         self._closed = False
@@ -108,25 +136,35 @@ class Server:
             given = {name.lower(): value for name, value in headers}
             if given.get("expect", "").lower() == "100-continue":
                 connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
-            body = read_body(reader, given, self._max_body)
+            announced = Request(method, target, headers, b"", client)
+            early = self._offer(announced, ArrivingBody(connection, reader), given)
+            body = read_body(reader, given, self._max_body) if early is None else b""
         except BadRequest as bad:
             connection.sendall(encode(Response(bad.status), close=True, with_body=True))
             return False
-        close = given.get("connection", "").lower() == "close" or version == "HTTP/1.0"
         if body is None:
-            request = Request(method, target, headers, b"", client)
-            connection.sendall(encode(self._refusal(request), close=True, with_body=method != "HEAD"))
+            connection.sendall(encode(self._refusal(announced), close=True, with_body=method != "HEAD"))
             drain(connection, reader)
             return False
+        old = version == "HTTP/1.0"
+        close = given.get("connection", "").lower() == "close" or old
+        response = early or self._handle(Request(method, target, headers, body, client))
+        send(connection, response, close=close, chunked=not old, with_body=method != "HEAD")
+        return not close
+
+    def _offer(self, request: Request, body: ArrivingBody, given: Mapping[str, str]) -> Response | None:
+        if self._arriving is None or given.get("transfer-encoding", "").lower() != "chunked":
+            return None
+        return self._arriving(request, body)
+
+    def _handle(self, request: Request) -> Response:
         try:
-            response = self._handler(Request(method, target, headers, body, client))
+            return self._handler(request)
         except Hangup:
             raise
         except Exception:  # noqa: BLE001 - a fault in one request must not take its connection's others along unseen
             traceback.print_exc()
-            response = Response(HTTPStatus.INTERNAL_SERVER_ERROR)
-        send(connection, response, close=close, with_body=method != "HEAD")
-        return not close
+            return Response(HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
 def listen(port: int = 0) -> socket.socket:
@@ -146,18 +184,49 @@ def listen(port: int = 0) -> socket.socket:
     return listener
 
 
-def send(connection: socket.socket, response: Response, *, close: bool, with_body: bool) -> None:
-    """Write one response, a streamed one piece by piece."""
+def send(
+    connection: socket.socket, response: Response, *, close: bool, chunked: bool, with_body: bool
+) -> None:
+    """Write one response, a streamed one piece by piece.
+
+    Raises:
+        Hangup: The answer was cut off, or the client left while there was nothing to send.
+    """
     if isinstance(response.body, bytes):
         connection.sendall(encode(response, close=close, with_body=with_body))
         return
-    connection.sendall(head_bytes(response, (("Transfer-Encoding", "chunked"),), close=close))
-    if with_body:
-        for piece in response.body:
-            if piece:
-                connection.sendall(b"%x\r\n%b\r\n" % (len(piece), piece))
-        trailers = "".join(f"{name}: {value}\r\n" for name, value in response.trailers.items())
-        connection.sendall(b"0\r\n" + trailers.encode("latin-1") + b"\r\n")
+    none = bodiless(response.status)
+    framing = (("Transfer-Encoding", "chunked"),) if chunked and not none else ()
+    connection.sendall(head_bytes(response, framing, close=close))
+    with closing_pieces(response.body) as pieces:
+        for piece in pieces:
+            if not piece:
+                if has_left(connection):
+                    raise Hangup
+            elif with_body and not none:
+                connection.sendall(chunk(piece) if chunked else piece)
+    if framing and with_body:
+        connection.sendall(chunk(b""))
+
+
+@contextlib.contextmanager
+def closing_pieces(pieces: Iterable[bytes]) -> Iterator[Iterable[bytes]]:
+    """Close a generator when its reader is done with it, so that it learns of it at once."""
+    try:
+        yield pieces
+    finally:
+        if isinstance(pieces, Generator):
+            pieces.close()
+
+
+def has_left(connection: socket.socket) -> bool:
+    """Say whether the client has closed its end; what it sent meanwhile stays unread."""
+    try:
+        return connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
 
 
 def drain(connection: socket.socket, reader: io.BufferedReader) -> None:

@@ -1,21 +1,33 @@
 """The Lambda Runtime API as one function process sees it, on a port of its own.
 
 Speaks HTTP to the process inside and calls an `Environment` for everything that matters: which invocation is
-next, and what came of it. AWS: https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html.
+next, and what came of it. AWS: https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html, and for
+streamed answers "Building a custom runtime for AWS Lambda".
 """
 
+import base64
+import binascii
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, Protocol
 
-from infra.local.http import Server, listen
+from infra.local.http import ArrivingBody, Server, listen
+from infra.local.streams import Stream
 from infra.local.wire import Hangup, Headers, Request, Response
 
 PREFIX: Final = "/2018-06-01/runtime/"
 
 MAX_PAYLOAD_BYTES: Final = 6 * 1024 * 1024 + 100
 """Lambda's limit on an event and on a buffered answer."""
+
+MAX_STREAM_BYTES: Final = 200 * 1024 * 1024
+"""Lambda's limit on a streamed answer."""
+
+RESPONSE_MODE: Final = "Lambda-Runtime-Function-Response-Mode"
+ERROR_TYPE: Final = "Lambda-Runtime-Function-Error-Type"
+ERROR_BODY: Final = "Lambda-Runtime-Function-Error-Body"
 
 ACCEPTED: Final = Response(HTTPStatus.ACCEPTED, (("Content-Type", "application/json"),), b'{"status":"OK"}\n')
 
@@ -43,6 +55,9 @@ class Environment(Protocol):
     def fail(self, request_id: str, payload: bytes) -> bool:
         """Take the error; False when no such invocation runs here."""
 
+    def begin_stream(self, request_id: str) -> Stream | None:
+        """Begin a streamed answer; None when its invoker wants it whole, or no such invocation runs here."""
+
     def fail_to_start(self, payload: bytes) -> None:
         """Take the error of loading the handler."""
 
@@ -50,14 +65,18 @@ class Environment(Protocol):
 class RuntimeApi:
     """Serves one environment."""
 
-    def __init__(self, environment: Environment, name: str) -> None:
+    def __init__(
+        self, environment: Environment, name: str, *, max_stream_bytes: int = MAX_STREAM_BYTES
+    ) -> None:
         self._environment = environment
+        self._max_stream_bytes = max_stream_bytes
         self._server = Server(
             self._answer,
             listen(),
             name=f"runtime-api-{name}",
             max_body=MAX_PAYLOAD_BYTES,
             refusal=self._refuse,
+            arriving=self._take,
         )
 
     @property
@@ -86,6 +105,33 @@ class RuntimeApi:
                 return ACCEPTED
         return error(HTTPStatus.NOT_FOUND, "NotFound", request.target)
 
+    def _take(self, request: Request, body: ArrivingBody) -> Response | None:
+        """Take a streamed answer while it arrives."""
+        match (request.method, *request.target.removeprefix(PREFIX).split("/")):
+            case ("POST", "invocation", request_id, "response") if is_streamed(request):
+                try:
+                    payload = self._hand_on(request_id, body)
+                except StreamTooLargeError as error:
+                    too_large = error_json("Function.ResponseSizeTooLarge", str(error))
+                    self._environment.fail(request_id, too_large)
+                    raise Hangup from error
+                failure = failure_of(body.trailers)
+                if failure is None:
+                    return taken(self._environment.succeed(request_id, payload))
+                return taken(self._environment.fail(request_id, failure))
+        return None
+
+    def _hand_on(self, request_id: str, body: ArrivingBody) -> bytes:
+        """Hand on the pieces to an invoker that takes a stream; collect them for one that does not."""
+        stream = self._environment.begin_stream(request_id)
+        if stream is None:
+            return b"".join(limited(body, MAX_PAYLOAD_BYTES))
+        stream.when_abandoned(body.cut)
+        for piece in limited(body, self._max_stream_bytes):
+            if not stream.put(piece):
+                raise Hangup
+        return b""
+
     def _next(self) -> Response:
         invocation = self._environment.next_invocation()
         if invocation is None:
@@ -106,6 +152,41 @@ class RuntimeApi:
             case ["invocation", request_id, _]:
                 self._environment.fail(request_id, error_json("Function.ResponseSizeTooLarge", message))
         return error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "RequestEntityTooLarge", message)
+
+
+class StreamTooLargeError(Exception):
+    """A streamed answer is over Lambda's limit."""
+
+
+def is_streamed(request: Request) -> bool:
+    """Say whether a posted answer is a streamed one."""
+    return request.header(RESPONSE_MODE).lower() == "streaming"
+
+
+def limited(body: ArrivingBody, most: int) -> Iterator[bytes]:
+    """Yield the pieces of a body; raise StreamTooLargeError when it goes over the limit."""
+    length = 0
+    for piece in body:
+        length += len(piece)
+        if length > most:
+            raise StreamTooLargeError(
+                f"Response payload size exceeded maximum allowed payload size ({most} bytes)."
+            )
+        yield piece
+
+
+def failure_of(trailers: Headers) -> bytes | None:
+    """Return the error that the trailers of a streamed answer tell of, as Lambda's JSON."""
+    given = {name.lower(): value for name, value in trailers}
+    error_type = given.get(ERROR_TYPE.lower())
+    if error_type is None:
+        return None
+    try:
+        return base64.b64decode(given.get(ERROR_BODY.lower(), ""), validate=True) or error_json(
+            error_type, ""
+        )
+    except binascii.Error:
+        return error_json(error_type, "")
 
 
 def taken(known: bool) -> Response:  # noqa: FBT001 - the answer to "was it known"

@@ -4,7 +4,7 @@ Knows the resource types of this repository's template and what AWS would call t
 """
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +21,10 @@ FUNCTION: Final = "AWS::Serverless::Function"
 API: Final = "AWS::Serverless::Api"
 NESTED_STACK: Final = "AWS::CloudFormation::Stack"
 STATE_MACHINE: Final = "AWS::Serverless::StateMachine"
+DEFAULT_INTEGRATION_SECONDS: Final = 29.0
+"""How long API Gateway waits unless told otherwise."""
+
+INTEGRATION: Final = "x-amazon-apigateway-integration"
 NAME_PROPERTY: Final = {"AWS::DynamoDB::Table": "TableName", "AWS::S3::Bucket": "BucketName"}
 """How a remembered resource is given a name of its own."""
 
@@ -53,6 +57,20 @@ class Route:
     path: str
     function: str
     """Logical id."""
+    streams: bool = False
+    """Whether the gateway hands the answer on while it is made (responseTransferMode STREAM)."""
+    timeout_seconds: float = DEFAULT_INTEGRATION_SECONDS
+    """How long the gateway waits for the function: for the whole answer, streamed or not."""
+
+
+@dataclass(frozen=True)
+class GatewayResponse:
+    """What the template says of an answer that the gateway gives itself; nothing means as AWS would."""
+
+    status: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: str = ""
+    """A body template, with `$context.` variables."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +92,8 @@ class Deployment:
     schedules: tuple[Schedule, ...]
     stage: str
     binary_media_types: tuple[str, ...]
-    gateway_headers: Mapping[str, Mapping[str, str]]
-    """Headers of the gateway's own answers, by response type (DEFAULT_4XX, DEFAULT_5XX)."""
+    gateway_responses: Mapping[str, GatewayResponse]
+    """The gateway's own answers, by response type (THROTTLED, DEFAULT_4XX, …)."""
     state_machine: str
     """Its name."""
     state_machine_definition: str
@@ -88,13 +106,16 @@ class Deployment:
 class _Reader:
     root: Path
     template: Template
+    chosen: Mapping[str, str]
     scope: Scope = field(init=False)
 
     def __post_init__(self) -> None:
-        parameters = {
-            name: parameter.get("Default", "")
-            for name, parameter in self.template.get("Parameters", {}).items()
-        }
+        declared = self.template.get("Parameters", {})
+        unknown = self.chosen.keys() - declared.keys()
+        if unknown:
+            raise UnresolvableError(f"parameter {min(unknown)}")
+        parameters = {name: parameter.get("Default", "") for name, parameter in declared.items()}
+        parameters |= self.chosen
         self.scope = Scope(self.template, parameters | pseudo(STACK), self.resource, self.attribute)
 
     def resource(self, logical_id: str) -> object:
@@ -173,6 +194,28 @@ class _Reader:
             )
         return found
 
+    def routes(self, definition: Mapping[str, Any]) -> Iterator[Route]:
+        paths = definition.get("paths", {})
+        for logical_id, _, event in self.events("Api"):
+            method = event["Method"].upper()
+            key = "x-amazon-apigateway-any-method" if method == "ANY" else method.lower()
+            declared = paths.get(event["Path"], {}).get(key, {}).get(INTEGRATION, {})
+            integration = self.scope.resolve(
+                {
+                    name: declared[name]
+                    for name in ("responseTransferMode", "timeoutInMillis")
+                    if name in declared
+                }
+            )
+            yield Route(
+                method,
+                event["Path"],
+                logical_id,
+                streams=integration.get("responseTransferMode") == "STREAM",
+                timeout_seconds=int(integration.get("timeoutInMillis", DEFAULT_INTEGRATION_SECONDS * 1000))
+                / 1000,
+            )
+
     def events(self, event_type: str) -> list[tuple[str, str, Mapping[str, Any]]]:
         return [
             (logical_id, name, self.scope.resolve(event.get("Properties", {})))
@@ -183,15 +226,16 @@ class _Reader:
         ]
 
 
-def read_deployment(root: Path) -> Deployment:
-    """Read `template.yaml` in `root` and the files it names.
+def read_deployment(root: Path, parameters: Mapping[str, str] | None = None) -> Deployment:
+    """Read `template.yaml` in `root` and the files it names, deployed with these parameters.
 
     Raises:
         OSError: A file is missing.
         UnresolvableError: The template uses what the local stack does not know.
         yaml.YAMLError: The template is not YAML.
     """
-    reader = _Reader(root, read_template((root / "template.yaml").read_text(encoding="utf-8")))
+    template = read_template((root / "template.yaml").read_text(encoding="utf-8"))
+    reader = _Reader(root, template, parameters or {})
     _, api = reader.only(API)
     machine_id, machine = reader.only(STATE_MACHINE)
     _, state, state_parameters = reader.nested
@@ -200,10 +244,7 @@ def read_deployment(root: Path) -> Deployment:
         definition = definition.replace("${" + name + "}", str(value))
     return Deployment(
         functions=reader.functions(),
-        routes=tuple(
-            Route(event["Method"].upper(), event["Path"], logical_id)
-            for logical_id, _, event in reader.events("Api")
-        ),
+        routes=tuple(reader.routes(api["Properties"].get("DefinitionBody", {}))),
         schedules=tuple(
             Schedule(logical_id, name, rate_seconds(event["Schedule"]))
             for logical_id, name, event in reader.events("Schedule")
@@ -212,17 +253,24 @@ def read_deployment(root: Path) -> Deployment:
         binary_media_types=tuple(
             kind.replace("~1", "/") for kind in api["Properties"].get("BinaryMediaTypes", ())
         ),
-        gateway_headers={
-            kind: {
-                name: str(value).strip("'")
-                for name, value in response.get("ResponseParameters", {}).get("Headers", {}).items()
-            }
-            for kind, response in api["Properties"].get("GatewayResponses", {}).items()
+        gateway_responses={
+            kind: _gateway_response(response)
+            for kind, response in reader.scope.resolve(api["Properties"].get("GatewayResponses", {})).items()
         },
         state_machine=str(reader.resource(machine_id)),
         state_machine_definition=definition,
         state=state,
         state_parameters=state_parameters,
+    )
+
+
+def _gateway_response(declared: Mapping[str, Any]) -> GatewayResponse:
+    status = declared.get("StatusCode")
+    headers = declared.get("ResponseParameters", {}).get("Headers", {})
+    return GatewayResponse(
+        status=int(status) if status is not None else None,
+        headers={name: str(value).strip("'") for name, value in headers.items()},
+        body=declared.get("ResponseTemplates", {}).get("application/json", ""),
     )
 
 

@@ -4,8 +4,8 @@ No socket and no thread: a reader goes in, values come out; a value goes in, byt
 """
 
 import io
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Generator, Iterable, Mapping
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
@@ -35,12 +35,15 @@ class Request:
 
 @dataclass(frozen=True)
 class Response:
-    """One answer; a body that is not bytes is sent chunked, each piece as soon as it exists."""
+    """One answer; a body that is not bytes is sent piece by piece, each as soon as it exists.
+
+    An empty piece says that there is nothing yet: the server then looks whether the client is still there. An
+    iterator that raises Hangup cuts the answer off, so that the client sees that it is incomplete.
+    """
 
     status: int = HTTPStatus.OK
     headers: Headers = ()
     body: bytes | Iterable[bytes] = b""
-    trailers: Mapping[str, str] = field(default_factory=dict)
 
 
 class BadRequest(Exception):
@@ -98,17 +101,23 @@ def read_body(reader: io.BufferedReader, headers: Mapping[str, str], limit: int)
     return None if int(announced) > limit else read_exactly(reader, int(announced))
 
 
-def read_chunks(reader: io.BufferedReader) -> Iterator[bytes]:
-    """Yield the pieces of a chunked body as they arrive; trailers are read and dropped."""
+def read_chunks(reader: io.BufferedReader) -> Generator[bytes, None, Headers]:
+    """Yield the pieces of a chunked body as they arrive and return the trailers.
+
+    Raises:
+        BadRequest: The bytes are no chunks.
+        Hangup: The sender left before the end.
+    """
     while True:
-        size = reader.readline(MAX_LINE_BYTES).split(b";")[0].strip()
+        line = reader.readline(MAX_LINE_BYTES)
+        if not line:
+            raise Hangup
         try:
-            length = int(size, 16)
+            length = int(line.split(b";")[0].strip(), 16)
         except ValueError as error:
             raise BadRequest(HTTPStatus.BAD_REQUEST) from error
         if length == 0:
-            read_fields(reader)
-            return
+            return read_fields(reader)
         yield read_exactly(reader, length)
         reader.readline(MAX_LINE_BYTES)
 
@@ -121,17 +130,24 @@ def read_exactly(reader: io.BufferedReader, length: int) -> bytes:
     return body
 
 
+def bodiless(status: int) -> bool:
+    """Say whether an answer of this status never has a body (RFC 9112, 6.3)."""
+    return status < HTTPStatus.OK or status in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
+
+
 def encode(response: Response, *, close: bool, with_body: bool) -> bytes:
     """Return a response that is complete as one piece."""
     body = response.body if isinstance(response.body, bytes) else b"".join(response.body)
-    bodiless = response.status < HTTPStatus.OK or response.status in (
-        HTTPStatus.NO_CONTENT,
-        HTTPStatus.NOT_MODIFIED,
-    )
+    none = bodiless(response.status)
     # The answer to a HEAD may know the length of a body it does not have.
     counted = any(name.lower() == "content-length" for name, _ in response.headers)
-    length = () if bodiless or counted else (("Content-Length", str(len(body))),)
-    return head_bytes(response, length, close=close) + (body if with_body and not bodiless else b"")
+    length = () if none or counted else (("Content-Length", str(len(body))),)
+    return head_bytes(response, length, close=close) + (body if with_body and not none else b"")
+
+
+def chunk(piece: bytes) -> bytes:
+    """Frame a piece of a chunked body; an empty one is its end."""
+    return b"%x\r\n%b\r\n" % (len(piece), piece)
 
 
 def head_bytes(response: Response, framing: Headers, *, close: bool) -> bytes:

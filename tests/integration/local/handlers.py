@@ -33,6 +33,53 @@ def handler(event, context):
     return {"statusCode": 200, "headers": {"Content-Type": "application/json"}, "body": json.dumps(body)}
 """
 
+STREAM = """
+import json, os, pathlib
+from types import SimpleNamespace
+
+HEADERS = {"Content-Type": "text/event-stream", "Content-Length": "1", "X-Amzn-Trace-Id": "mine"}
+PRELUDE = {"statusCode": 200, "headers": HEADERS, "cookies": ["a=1", "b=2"]}
+
+def pieces(asked):
+    # A named pipe that the test opens when it wants the next piece: none without its permission.
+    try:
+        yield b"piece 0\\n"
+        for number in range(1, int(asked.get("pieces", 1))):
+            pathlib.Path(asked["for"]).read_bytes()
+            yield b"piece %d\\n" % number
+        match asked.get("end"):
+            case "raise":
+                raise LookupError("the log is gone")
+            case "die":
+                os._exit(3)
+            case "never":
+                while True:
+                    yield b"x" * 65536
+    finally:
+        if "closed" in asked:
+            pathlib.Path(asked["closed"]).write_text("closed\\n")
+
+def handler(event, context):
+    asked = event.get("queryStringParameters") or event
+    match asked.get("do"):
+        case "raise":
+            raise LookupError("nothing here")
+        case "die":
+            os._exit(3)
+        case "buffered":
+            return {"statusCode": 200, "body": "whole"}
+        case "malformed":
+            return SimpleNamespace(prelude={"headers": {}}, chunks=[b"x"])
+        case "large":
+            return SimpleNamespace(prelude=PRELUDE, chunks=(b"x" * 65536 for _ in range(160)))
+        case "wait":
+            pathlib.Path(asked["for"]).read_bytes()
+        case "pid":
+            return SimpleNamespace(prelude=PRELUDE, chunks=[str(os.getpid()).encode()])
+    prelude = {**PRELUDE, "statusCode": int(asked.get("status", 200))}
+    return SimpleNamespace(prelude=prelude, chunks=pieces(asked))
+"""
+
 TURN = """
 import os, pathlib
 import boto3

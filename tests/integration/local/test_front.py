@@ -13,12 +13,16 @@ import pytest
 from infra.local.front import Front
 from infra.local.gateway import MAX_BODY_BYTES
 from infra.local.http import Server, listen
-from infra.local.template import Deployment, Function, Route
+from infra.local.template import Deployment, Function, GatewayResponse, Route
 from tests.integration.local.conftest import PATIENCE, Lines, PoolOf
 
-CORS = {
-    "DEFAULT_4XX": {"Access-Control-Allow-Origin": "*"},
-    "DEFAULT_5XX": {"Access-Control-Allow-Origin": "*"},
+READABLE = {"Access-Control-Allow-Origin": "*"}
+OWN_ANSWERS = {
+    "DEFAULT_4XX": GatewayResponse(headers=READABLE),
+    "DEFAULT_5XX": GatewayResponse(headers=READABLE),
+    "MISSING_AUTHENTICATION_TOKEN": GatewayResponse(
+        status=404, headers=READABLE, body='{"said": $context.error.messageString}'
+    ),
 }
 
 
@@ -55,17 +59,20 @@ def caller(pool_of: PoolOf, console: Lines) -> Iterator[Caller]:
     function = Function("ApiFunction", "stack-api", Path("functions/api"), "app.handler", 20, 128, {})
     deployment = Deployment(
         functions={"ApiFunction": function},
-        routes=(Route("GET", "/health", "ApiFunction"), Route("ANY", "/{proxy+}", "ApiFunction")),
+        routes=(
+            Route("GET", "/health", "ApiFunction"),
+            Route("ANY", "/{proxy+}", "ApiFunction", timeout_seconds=2),
+        ),
         schedules=(),
         stage="prod",
         binary_media_types=(),
-        gateway_headers=CORS,
+        gateway_responses=OWN_ANSWERS,
         state_machine="",
         state_machine_definition="",
         state={},
         state_parameters={},
     )
-    front = Front(deployment, {"ApiFunction": pool_of()}, console, integration_seconds=2)
+    front = Front(deployment, {"ApiFunction": pool_of()}, console)
     server = Server(front.answer, listen(), name="front", max_body=MAX_BODY_BYTES, refusal=front.refuse)
     server.start()
     yield Caller(server.port)
@@ -88,10 +95,12 @@ def test_the_callers_trace_reaches_the_function(caller: Caller) -> None:
     assert answer.headers["x-amzn-trace-id"] == "Root=1-caller"
 
 
-def test_a_method_that_a_resource_lacks_is_answered_by_the_gateway(caller: Caller) -> None:
+def test_a_method_that_a_resource_lacks_is_answered_by_the_gateway_in_the_templates_words(
+    caller: Caller,
+) -> None:
     answer = caller.call("DELETE", "/health")
 
-    assert (answer.status, answer.json()) == (403, {"message": "Missing Authentication Token"})
+    assert (answer.status, answer.json()) == (404, {"said": "Missing Authentication Token"})
     assert answer.headers["access-control-allow-origin"] == "*"
 
 
@@ -132,4 +141,4 @@ def test_head_gets_the_headers_and_no_body(caller: Caller) -> None:
 def test_every_request_is_told_at_the_terminal(caller: Caller, console: Lines) -> None:
     caller.call("DELETE", "/health")
 
-    assert console.next_said() == "DELETE /health -> 403 no route 0 ms"
+    assert console.next_said().startswith("DELETE /health -> 404 no route ")

@@ -52,7 +52,7 @@ def moto() -> Iterator[Backend]:
         schedules=(),
         stage="",
         binary_media_types=(),
-        gateway_headers={},
+        gateway_responses={},
         state_machine=MACHINE,
         state_machine_definition=WAIT_A_MINUTE,
         state=read_template(STATE.read_text()),

@@ -3,21 +3,26 @@
 import base64
 import json
 from datetime import UTC, datetime
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from infra.local.gateway import (
+    INTERNAL,
+    MAX_PRELUDE_BYTES,
+    NO_ROUTE,
+    TIMED_OUT,
     MalformedAnswer,
     Match,
+    Refusal,
     event_of,
     find_route,
-    gateway_answer,
+    refusal,
     response_of,
+    split_prelude,
 )
-from infra.local.template import Deployment, Route, read_deployment
+from infra.local.template import Deployment, GatewayResponse, Route, read_deployment
 from infra.local.wire import Request
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -168,11 +173,46 @@ def test_an_answer_that_api_gateway_cannot_send_is_malformed(payload: bytes) -> 
         response_of(payload)
 
 
-@pytest.mark.parametrize("status", [HTTPStatus.FORBIDDEN, HTTPStatus.BAD_GATEWAY])
-def test_the_gateways_own_answers_can_be_read_in_a_browser(
-    deployment: Deployment, status: HTTPStatus
+@pytest.mark.parametrize(
+    ("refused", "status", "body"),
+    [
+        (NO_ROUTE, 404, b'{"error":{"message":"Missing Authentication Token"}}'),
+        (TIMED_OUT, 504, b'{"message":"Endpoint request timed out"}'),
+        (INTERNAL, 502, b'{"message":"Internal server error"}'),
+    ],
+)
+def test_the_gateways_own_answers_are_in_the_templates_words_or_in_awss(
+    refused: Refusal, status: int, body: bytes
 ) -> None:
-    response = gateway_answer(status, "Missing Authentication Token", deployment.gateway_headers)
+    declared = {
+        "MISSING_AUTHENTICATION_TOKEN": GatewayResponse(
+            status=404, body='{"error":{"message":$context.error.messageString}}'
+        ),
+        "DEFAULT_5XX": GatewayResponse(headers={"Access-Control-Allow-Origin": "*"}),
+    }
 
-    assert dict(response.headers)["Access-Control-Allow-Origin"] == "*"
-    assert response.body == b'{"message": "Missing Authentication Token"}'
+    response = refusal(refused, declared, "r-1")
+
+    assert (response.status, response.body) == (status, body)
+    assert dict(response.headers)["x-amzn-RequestId"] == "r-1"
+    assert ("Access-Control-Allow-Origin" in dict(response.headers)) is (status > 500)
+
+
+def test_a_streamed_answer_parts_into_head_and_body_once_the_prelude_has_ended() -> None:
+    prelude = b'{"statusCode":201,"headers":{"A":"1"},"multiValueHeaders":{"B":["2","3"]},"cookies":["c=4"]}'
+    received = prelude + bytes(8) + b"first\0\0"
+
+    split = split_prelude(received)
+
+    assert split is not None
+    assert (split[0].status, split[1]) == (201, b"first\0\0")
+    assert split[0].headers == (("A", "1"), ("B", "2"), ("B", "3"), ("Set-Cookie", "c=4"))
+    assert split_prelude(received[: len(prelude) + 7]) is None
+
+
+@pytest.mark.parametrize(
+    "received", [b"x" * (MAX_PRELUDE_BYTES + 1), b"no JSON" + bytes(8), b'{"headers":{}}' + bytes(8)]
+)
+def test_a_streamed_answer_without_a_proper_prelude_is_malformed(received: bytes) -> None:
+    with pytest.raises(MalformedAnswer):
+        split_prelude(received)

@@ -7,6 +7,7 @@ kept open.
 
 import http.client
 import json
+import select
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -101,6 +102,8 @@ class RuntimeApi:
             connection.endheaders()
             connection.send(first)
             for frame in frames:
+                if self._has_hung_up():
+                    raise ConnectionResetError("nobody reads the answer any more")
                 connection.send(frame)
             response = connection.getresponse()
             response.read()
@@ -111,6 +114,14 @@ class RuntimeApi:
             frames.close()
         if response.status != http.HTTPStatus.ACCEPTED:
             raise RuntimeApiError(f"streamed answer: HTTP {response.status}")
+
+    def _has_hung_up(self) -> bool:
+        """Say whether the platform has closed the connection, or answered before the answer was whole.
+
+        A write would tell only the next time: the first one after the end is still taken by the kernel.
+        """
+        readable, _, _ = select.select([self._connection.sock], [], [], 0)
+        return bool(readable)
 
     def _post_failure(self, path: str, failure: Failure) -> None:
         headers = {"Content-Type": "application/vnd.aws.lambda.error+json", ERROR_TYPE: failure.error_type}
