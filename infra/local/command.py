@@ -13,7 +13,7 @@ import yaml
 from infra.local.aws import ROOT
 from infra.local.console import Console
 from infra.local.intrinsics import UnresolvableError
-from infra.local.options import parse
+from infra.local.options import parse, template_parameters
 from infra.local.stack import Stack, StackProblem
 from infra.local.template import read_deployment
 
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str]) -> int:
         signal.signal(number, lambda *_: asked.put("stop"))
     signal.signal(signal.SIGHUP, lambda *_: asked.put("restart"))
     try:
-        stack = Stack(read_deployment(ROOT), options, console)
+        stack = Stack(read_deployment(ROOT, template_parameters(options)), options, console)
     except (StackProblem, UnresolvableError, OSError, yaml.YAMLError) as problem:
         return complain(str(problem))
     try:

@@ -52,6 +52,8 @@ class Options:
     tokens: Mapping[str, str]
     """Name of each principal → its token."""
     turn_timeout_seconds: float | None
+    buffered: bool
+    """Whether the API answers in one piece, as a deployment with Streaming=buffered does."""
     quiet: bool
     log_folder: Path | None
 
@@ -71,6 +73,7 @@ def parse(arguments: Sequence[str]) -> Options:
         profile=given.profile,
         tokens=dict(given.token),
         turn_timeout_seconds=given.turn_timeout,
+        buffered=given.buffered,
         quiet=given.quiet,
         log_folder=given.log_dir,
     )
@@ -114,6 +117,11 @@ def command_line() -> argparse.ArgumentParser:
         metavar="SECONDS",
         help="kill a turn's process after this time (default: the timeout in template.yaml)",
     )
+    parser.add_argument(
+        "--buffered",
+        action="store_true",
+        help="run what a deployment with Streaming=buffered is: no streams, answers within 29 s",
+    )
     parser.add_argument("--quiet", action="store_true", help="do not show the functions' log lines")
     parser.add_argument(
         "--log-dir",
@@ -122,6 +130,11 @@ def command_line() -> argparse.ArgumentParser:
         help="write the functions' log lines to DIR/<function>.log instead",
     )
     return parser
+
+
+def template_parameters(options: Options) -> dict[str, str]:
+    """Return the template's parameters by which this deployment differs from its defaults."""
+    return {"Streaming": "buffered"} if options.buffered else {}
 
 
 def function_variables(options: Options, *, base_url: str, deployed_at: str) -> dict[str, str]:

@@ -21,10 +21,10 @@ FUNCTION: Final = "AWS::Serverless::Function"
 API: Final = "AWS::Serverless::Api"
 NESTED_STACK: Final = "AWS::CloudFormation::Stack"
 STATE_MACHINE: Final = "AWS::Serverless::StateMachine"
-DEFAULT_INTEGRATION_SECONDS: Final = 29.0
-"""How long API Gateway waits unless told otherwise."""
-
+ANY_METHOD: Final = "x-amazon-apigateway-any-method"
 INTEGRATION: Final = "x-amazon-apigateway-integration"
+"""How an API's definition says who answers, and how."""
+
 NAME_PROPERTY: Final = {"AWS::DynamoDB::Table": "TableName", "AWS::S3::Bucket": "BucketName"}
 """How a remembered resource is given a name of its own."""
 
@@ -59,7 +59,7 @@ class Route:
     """Logical id."""
     streams: bool = False
     """Whether the gateway hands the answer on while it is made (responseTransferMode STREAM)."""
-    timeout_seconds: float = DEFAULT_INTEGRATION_SECONDS
+    timeout_seconds: float = 29.0
     """How long the gateway waits for the function: for the whole answer, streamed or not."""
 
 
@@ -194,27 +194,19 @@ class _Reader:
             )
         return found
 
-    def routes(self, definition: Mapping[str, Any]) -> Iterator[Route]:
-        paths = definition.get("paths", {})
-        for logical_id, _, event in self.events("Api"):
-            method = event["Method"].upper()
-            key = "x-amazon-apigateway-any-method" if method == "ANY" else method.lower()
-            declared = paths.get(event["Path"], {}).get(key, {}).get(INTEGRATION, {})
-            integration = self.scope.resolve(
-                {
-                    name: declared[name]
-                    for name in ("responseTransferMode", "timeoutInMillis")
-                    if name in declared
-                }
-            )
-            yield Route(
-                method,
-                event["Path"],
-                logical_id,
-                streams=integration.get("responseTransferMode") == "STREAM",
-                timeout_seconds=int(integration.get("timeoutInMillis", DEFAULT_INTEGRATION_SECONDS * 1000))
-                / 1000,
-            )
+    def routes(self) -> Iterator[Route]:
+        _, api = self.only(API)
+        functions = {function.arn: logical_id for logical_id, function in self.functions().items()}
+        for path, methods in api["Properties"]["DefinitionBody"]["paths"].items():
+            for method, operation in methods.items():
+                integration = self.scope.resolve(operation[INTEGRATION])
+                yield Route(
+                    "ANY" if method == ANY_METHOD else method.upper(),
+                    path,
+                    functions[integration["uri"].partition("/functions/")[2].partition("/")[0]],
+                    streams=integration.get("responseTransferMode") == "STREAM",
+                    timeout_seconds=integration["timeoutInMillis"] / 1000,
+                )
 
     def events(self, event_type: str) -> list[tuple[str, str, Mapping[str, Any]]]:
         return [
@@ -244,7 +236,7 @@ def read_deployment(root: Path, parameters: Mapping[str, str] | None = None) -> 
         definition = definition.replace("${" + name + "}", str(value))
     return Deployment(
         functions=reader.functions(),
-        routes=tuple(reader.routes(api["Properties"].get("DefinitionBody", {}))),
+        routes=tuple(reader.routes()),
         schedules=tuple(
             Schedule(logical_id, name, rate_seconds(event["Schedule"]))
             for logical_id, name, event in reader.events("Schedule")

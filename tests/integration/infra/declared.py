@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from infra.local.intrinsics import read_template
+from infra.local.intrinsics import Scope, read_template
+from infra.local.template import STACK, pseudo
 
 ROOT = Path(__file__).parents[3]
 REGION = "eu-west-1"
@@ -40,6 +41,34 @@ def functions() -> dict[str, Declared]:
     """The functions' properties by the name of their folder."""
     declared = resources("AWS::Serverless::Function").values()
     return {Path(function["CodeUri"]).name: function for function in declared}
+
+
+def deployed(**parameters: str) -> Declared:
+    """The properties of every resource of a deployment with these parameters, as CloudFormation reads them.
+
+    Resources stand for themselves by their logical ids; those whose condition does not hold are left out.
+    """
+    whole = template()
+    defaults = {name: declared.get("Default", "") for name, declared in whole["Parameters"].items()}
+    scope = Scope(
+        {**whole, "Resources": {**whole["Resources"], **aliases(whole)}},
+        defaults | pseudo(STACK) | parameters,
+        resource=lambda name: name,
+        attribute=lambda name, attribute: f"{name}.{attribute}",
+    )
+    return {
+        name: scope.resolve(resource["Properties"])
+        for name, resource in whole["Resources"].items()
+        if "Condition" not in resource or scope.holds(resource["Condition"])
+    }
+
+
+def aliases(whole: Declared) -> Declared:
+    """What SAM makes beside the functions that are published under an alias, and the API's stage."""
+    published = [
+        name for name, resource in whole["Resources"].items() if "AutoPublishAlias" in resource["Properties"]
+    ]
+    return {f"{name}.Alias": {} for name in published} | {"Api.Stage": {}}
 
 
 def statements() -> Iterator[tuple[str, Declared]]:

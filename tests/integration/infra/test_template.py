@@ -1,11 +1,14 @@
 """The deployment says what the code behind it expects, and lets nobody in by default."""
 
+import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from a2a_serverless.settings import Settings, SettingsError
+from infra.local.template import read_deployment
 from tests.integration.infra.declared import (
     ROOT,
     Declared,
@@ -16,16 +19,12 @@ from tests.integration.infra.declared import (
     turn_machine,
 )
 
-NOT_SETTINGS = {"AWS_LAMBDA_EXEC_WRAPPER"}
-
-
-def routes() -> set[tuple[str, str, str]]:
-    return {
-        (name, event["Properties"]["Method"], event["Properties"]["Path"])
-        for name, function in functions().items()
-        for event in function.get("Events", {}).values()
-        if event["Type"] == "Api"
-    }
+NOT_SETTINGS = {
+    "AWS_LAMBDA_EXEC_WRAPPER",
+    "AWS_LWA_INVOKE_MODE",
+    "AWS_LWA_PORT",
+    "AWS_LWA_READINESS_CHECK_PROTOCOL",
+}
 
 
 def variables() -> dict[str, object]:
@@ -33,11 +32,16 @@ def variables() -> dict[str, object]:
     return declared
 
 
-def test_every_address_leads_to_the_function_of_its_binding() -> None:
-    assert routes() == {
-        ("card", "GET", "/.well-known/agent-card.json"),
-        ("card", "OPTIONS", "/.well-known/agent-card.json"),
-        ("card", "GET", "/health"),
+def test_every_address_leads_to_the_function_of_its_binding_whatever_the_verb() -> None:
+    deployment = read_deployment(ROOT)
+    routes = {
+        (deployment.functions[route.function].folder.name, route.method, route.path)
+        for route in deployment.routes
+    }
+
+    assert routes == {
+        ("card", "ANY", "/.well-known/agent-card.json"),
+        ("card", "ANY", "/health"),
         ("jsonrpc", "ANY", "/"),
         ("http_json", "ANY", "/{proxy+}"),
     }
@@ -157,12 +161,38 @@ def test_the_state_machine_has_the_name_by_which_the_functions_know_it() -> None
     assert known.endswith(":stateMachine:" + machine["Name"]["Fn::Sub"])
 
 
-def test_the_gateways_own_refusals_can_be_read_in_a_browser() -> None:
+def own_answers() -> Mapping[str, Declared]:
     (api,) = resources("AWS::Serverless::Api").values()
+    answers: Mapping[str, Declared] = api["GatewayResponses"]
+    return answers
 
-    for kind in ("DEFAULT_4XX", "DEFAULT_5XX"):
-        headers = api["GatewayResponses"][kind]["ResponseParameters"]["Headers"]
-        assert headers["Access-Control-Allow-Origin"] == "'*'"
+
+@pytest.mark.parametrize("kind", sorted(own_answers()))
+def test_the_gateways_own_refusals_can_be_read_by_either_bindings_callers_and_in_a_browser(kind: str) -> None:
+    answer = own_answers()[kind]
+    body = json.loads(
+        answer["ResponseTemplates"]["application/json"].replace(
+            "$context.error.messageString", '"as the gateway says"'
+        )
+    )
+
+    assert answer["ResponseParameters"]["Headers"]["Access-Control-Allow-Origin"] == "'*'"
+    assert (body["jsonrpc"], body["id"]) == ("2.0", None)
+    assert set(body["error"]) == {"code", "status", "message", "details"}
+    assert body["error"]["message"]
+    assert body["error"]["details"] == []
+
+
+def test_refusals_that_pass_say_when_to_come_back() -> None:
+    waiting = {
+        kind for kind, answer in own_answers().items() if "Retry-After" in str(answer["ResponseParameters"])
+    }
+
+    assert waiting >= {"THROTTLED", "QUOTA_EXCEEDED"}
+    assert all(
+        "'1'" in own_answers()[kind]["ResponseParameters"]["Headers"].get("Retry-After", "'1'")
+        for kind in waiting
+    )
 
 
 def test_the_api_is_regional_and_hands_on_bytes() -> None:
@@ -180,16 +210,6 @@ def test_only_the_sweep_goes_without_the_agents() -> None:
     without = {name for name, function in functions().items() if "AgentsLayer" not in layers_of(function)}
 
     assert without == {"sweep"}
-
-
-def test_our_own_runtime_loop_comes_with_its_layer_and_only_by_choice() -> None:
-    for name in ("jsonrpc", "http_json"):
-        function = functions()[name]
-        wrapper = function["Environment"]["Variables"]["AWS_LAMBDA_EXEC_WRAPPER"]
-        assert wrapper == {"Fn::If": ["OwnLoop", "/opt/bootstrap", {"Ref": "AWS::NoValue"}]}
-        assert {"Fn::If": ["OwnLoop", {"Ref": "StreamingLayer"}, {"Ref": "AWS::NoValue"}]} in function[
-            "Layers"
-        ]
 
 
 def test_the_state_machine_waits_longer_than_any_turn_may_take() -> None:

@@ -57,6 +57,7 @@ def test_options_that_are_not_given_have_their_defaults() -> None:
         profile="default",
         tokens={},
         turn_timeout_seconds=None,
+        buffered=False,
         quiet=False,
         log_folder=None,
     )

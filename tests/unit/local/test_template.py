@@ -80,7 +80,7 @@ def test_every_function_of_the_template_is_found_with_its_limits(deployment: Dep
     assert all((function.folder / "app.py").is_file() for function in found.values())
     assert {function.handler for function in found.values()} == {"app.handler"}
     assert found["turn"].timeout_seconds == 900
-    assert found["jsonrpc"].timeout_seconds == 29
+    assert (found["jsonrpc"].timeout_seconds, found["card"].timeout_seconds) == (900, 29)
     assert found["turn"].memory_mb == 512
 
 
@@ -93,9 +93,28 @@ def test_the_functions_are_told_the_names_that_the_nested_stack_will_have(deploy
 
 
 def test_the_routes_are_those_of_the_template(deployment: Deployment) -> None:
-    assert Route("ANY", "/", "JsonRpcFunction") in deployment.routes
-    assert Route("ANY", "/{proxy+}", "HttpJsonFunction") in deployment.routes
-    assert Route("GET", "/.well-known/agent-card.json", "CardFunction") in deployment.routes
+    assert set(deployment.routes) == {
+        Route("ANY", "/", "JsonRpcFunction", streams=True, timeout_seconds=900),
+        Route("ANY", "/{proxy+}", "HttpJsonFunction", streams=True, timeout_seconds=900),
+        Route("ANY", "/.well-known/agent-card.json", "CardFunction"),
+        Route("ANY", "/health", "CardFunction"),
+    }
+
+
+def test_a_parameter_chooses_what_is_deployed() -> None:
+    buffered = read_deployment(ROOT, {"Streaming": "buffered"})
+
+    assert {(route.streams, route.timeout_seconds) for route in buffered.routes} == {(False, 29)}
+    assert {function.environment["STREAMING"] for function in buffered.functions.values()} == {"off"}
+    with pytest.raises(UnresolvableError):
+        read_deployment(ROOT, {"Steaming": "buffered"})
+
+
+def test_the_gateways_own_answers_are_the_templates(deployment: Deployment) -> None:
+    throttled = deployment.gateway_responses["THROTTLED"]
+
+    assert throttled.headers["Retry-After"] == "1"
+    assert deployment.gateway_responses["MISSING_AUTHENTICATION_TOKEN"].status == 404
 
 
 def test_the_state_machine_names_the_functions_by_their_arns(deployment: Deployment) -> None:
