@@ -47,23 +47,26 @@ class FakeStreamPlaces:
     """The open streams of every caller, each until its time."""
 
     clock: Clock
-    taken: dict[tuple[str, str, int], datetime] = field(default_factory=dict)
+    taken: dict[tuple[str, str, int], StreamKey] = field(default_factory=dict)
+    tokens: "count[int]" = field(default_factory=lambda: count(1))
     lock: RLock = field(default_factory=RLock)
 
     def open(self, tenant: str, owner: str, *, most: int, until: datetime) -> StreamKey | None:
         """Take the first free place, if there is one."""
         with self.lock:
             for place in range(most):
-                if self.taken.get((tenant, owner, place), self.clock.now()) <= self.clock.now():
-                    self.taken[tenant, owner, place] = until
-                    return StreamKey(tenant, owner, place, until)
+                standing = self.taken.get((tenant, owner, place))
+                if standing is None or standing.until <= self.clock.now():
+                    stream = StreamKey(tenant, owner, place, until, f"token-{next(self.tokens)}")
+                    self.taken[tenant, owner, place] = stream
+                    return stream
             return None
 
     def close(self, stream: StreamKey) -> None:
         """Give the place back if it is still this stream's."""
         place = (stream.tenant, stream.owner, stream.place)
         with self.lock:
-            if self.taken.get(place) == stream.until:
+            if self.taken.get(place) == stream:
                 del self.taken[place]
 
 

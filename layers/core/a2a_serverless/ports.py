@@ -125,7 +125,10 @@ class TaskStore(Protocol):
         """
 
     def load_up_to(self, key: TaskKey, position: int) -> LoggedTask:
-        """The task as it stood when its log ended at `position`, which must not lie beyond its end."""
+        """The task as it stood when its log ended at `position`, strongly consistent.
+
+        Raises KeyError when the log does not reach that far.
+        """
 
     def load_many(self, keys: Sequence[TaskKey]) -> Sequence[LoggedTask]:
         """The tasks of these keys, in the same order, in a few requests for all of them."""
@@ -296,12 +299,16 @@ class Executions(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StreamKey:
-    """One of a caller's open streams, and when it closes itself at the latest."""
+    """One of a caller's open streams, and when it closes itself at the latest.
+
+    `token` is this stream's alone: whoever takes the place next has another, even with the same `until`.
+    """
 
     tenant: str
     owner: str
     place: int
     until: datetime
+    token: str
 
 
 class StreamPlaces(Protocol):

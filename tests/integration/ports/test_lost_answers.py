@@ -1,5 +1,7 @@
 """Answers may get lost: the SDK then repeats a write that took effect; a batch may be answered in part."""
 
+from datetime import timedelta
+
 import pytest
 
 from a2a_serverless.adapters.dynamodb_table import UnansweredKeysError
@@ -55,6 +57,22 @@ def test_a_head_written_with_a_lost_answer_stands(stored: StoredWorld) -> None:
 
     page = stored.tasks.find(TaskQuery(TENANT, stored.owner, frozenset({TaskState.WORKING})))
     assert [task_id for _, task_id in page.found] == ["t-1"]
+
+
+def test_a_streams_place_taken_with_a_lost_answer_is_mine_and_the_only_one(stored: StoredWorld) -> None:
+    until = stored.clock.now() + timedelta(minutes=5)
+
+    with stored.losing_the_answer_of("UpdateItem"):
+        mine = stored.streams.open(TENANT, stored.owner, most=2, until=until)
+
+    assert mine is not None
+    assert stored.streams.open(TENANT, stored.owner, most=2, until=until) is not None
+    assert stored.streams.open(TENANT, stored.owner, most=2, until=until) is None
+    with stored.losing_the_answer_of("UpdateItem"):
+        stored.streams.close(mine)
+    again = stored.streams.open(TENANT, stored.owner, most=2, until=until)
+    assert again is not None
+    assert again.place == mine.place
 
 
 def test_keys_left_unprocessed_are_asked_for_again_and_never_taken_for_holes(stored: StoredWorld) -> None:

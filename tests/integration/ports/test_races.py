@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
 
@@ -109,3 +110,35 @@ def test_the_latest_head_stands(world: World) -> None:
     for state in TaskState:
         page = world.tasks.find(TaskQuery(TENANT, world.owner, frozenset({state})))
         assert page.total == (state is TaskState.COMPLETED)
+
+
+def test_no_caller_has_more_streams_open_than_allowed_however_many_ask_at_once(world: World) -> None:
+    """All of them until the same moment: that alone must not make two streams one."""
+    until = world.clock.now() + timedelta(minutes=5)
+
+    opened = all_at_once(lambda _: world.streams.open(TENANT, world.owner, most=3, until=until))
+
+    taken = [stream for stream in opened if stream is not None]
+    assert sorted(stream.place for stream in taken) == [0, 1, 2]
+
+
+def test_places_that_come_and_go_are_never_given_to_two(world: World) -> None:
+    until = world.clock.now() + timedelta(minutes=5)
+    holders: dict[int, set[int]] = {0: set(), 1: set()}
+    together: list[int] = []
+
+    def come_and_go(number: int) -> int:
+        got = 0
+        for _ in range(4):
+            stream = world.streams.open(TENANT, world.owner, most=2, until=until)
+            if stream is None:
+                continue
+            got += 1
+            holders[stream.place].add(number)
+            together.append(len(holders[stream.place]))
+            holders[stream.place].discard(number)
+            world.streams.close(stream)
+        return got
+
+    assert sum(all_at_once(come_and_go)) >= 2
+    assert set(together) == {1}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from a2a_serverless.ports import ContextKey, ContextRow, TaskPage, TaskQuery
+from a2a_serverless.ports import ContextKey, ContextRow, StreamKey, TaskPage, TaskQuery
 from a2a_serverless.protocol.objects import TaskState
 from a2a_serverless.tasks.fold import LoggedTask, fold
 from a2a_serverless.tasks.log import LoggedEvent, Voided
@@ -113,6 +113,12 @@ WRITES: dict[str, Callable[[StoredWorld], object]] = {
     "settle": lambda stored: stored.contexts.settle(
         ContextKey(TENANT, stored.owner, "c-1"), holder(stored), state="s", waits=False
     ),
+    "a stream's place": lambda stored: stored.streams.open(
+        TENANT, stored.owner, most=100, until=stored.clock.now() + timedelta(minutes=5)
+    ),
+    "a place given back": lambda stored: stored.streams.close(
+        StreamKey(TENANT, stored.owner, 7, stored.clock.now() + timedelta(minutes=5), "token")
+    ),
 }
 
 
@@ -122,6 +128,29 @@ def test_every_write_is_one_request(stored: StoredWorld, write_it: Callable[[Sto
         write_it(stored)
 
     assert calls.total() == 1
+
+
+def test_a_place_that_was_taken_costs_one_request_more(stored: StoredWorld) -> None:
+    until = stored.clock.now() + timedelta(minutes=5)
+    for _ in range(99):
+        assert stored.streams.open(TENANT, stored.owner, most=100, until=until)
+
+    with counted(stored) as calls:
+        assert stored.streams.open(TENANT, stored.owner, most=100, until=until)
+    assert calls.total() <= 2
+
+    with counted(stored) as calls:
+        assert stored.streams.open(TENANT, stored.owner, most=100, until=until) is None
+    assert calls == {"UpdateItem": 1}
+
+
+def test_a_task_as_it_stood_is_read_from_its_snapshot_on(stored: StoredWorld) -> None:
+    task = settled_task(stored, 60)
+
+    with counted(stored) as calls:
+        assert stored.tasks.load_up_to(stored.task(), task.position) == task
+
+    assert calls == {"GetItem": 3}
 
 
 def test_a_first_page_asks_each_state_once_when_all_fits(stored: StoredWorld) -> None:

@@ -13,12 +13,21 @@ from botocore.httpsession import URLLib3Session
 from a2a_serverless.adapters.dynamodb_admissions import DynamoAdmissions
 from a2a_serverless.adapters.dynamodb_contexts import DynamoContexts
 from a2a_serverless.adapters.dynamodb_due import DynamoDue
+from a2a_serverless.adapters.dynamodb_streams import DynamoStreamPlaces
 from a2a_serverless.adapters.dynamodb_table import DynamoTable
 from a2a_serverless.adapters.dynamodb_tasks import DynamoTasks
 from a2a_serverless.adapters.s3_contents import S3Contents
 from a2a_serverless.adapters.stepfunctions_executions import StepFunctionsExecutions
 from a2a_serverless.adapters.uuid_identifiers import UuidIdentifiers
-from a2a_serverless.ports import AdmissionStore, Contents, ContextStore, DueIndex, Executions, TaskStore
+from a2a_serverless.ports import (
+    AdmissionStore,
+    Contents,
+    ContextStore,
+    DueIndex,
+    Executions,
+    StreamPlaces,
+    TaskStore,
+)
 from a2a_serverless.tasks.log import TaskKey
 from tests.fakes.ports import FakeClock, fake_ports
 from tests.integration.ports.backends import Backend
@@ -36,6 +45,7 @@ class World:
     due: DueIndex
     contents: Contents
     executions: Executions
+    streams: StreamPlaces
     clock: FakeClock
     owner: str
 
@@ -108,6 +118,7 @@ def fake_world() -> World:
         ports.due,
         ports.contents,
         ports.executions,
+        ports.streams,
         clock,
         _owner(),
     )
@@ -125,6 +136,7 @@ def stored_world(backend: Backend) -> StoredWorld:
         due=DynamoDue(table),
         contents=contents,
         executions=StepFunctionsExecutions(backend.stepfunctions, backend.state_machine_arn),
+        streams=DynamoStreamPlaces(table),
         clock=clock,
         owner=_owner(),
         backend=backend,
