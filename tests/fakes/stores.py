@@ -53,8 +53,10 @@ class FakeTasks:
         )
 
     def load_up_to(self, key: TaskKey, position: int) -> LoggedTask:
-        """The task as it stood when its log ended at `position`."""
+        """The task as it stood when its log ended at `position`; raises KeyError when it is shorter."""
         events = [event for event in self._after(key, 0) if event.position <= position]
+        if len(events) < position:
+            raise KeyError(position)
         return fold(LoggedTask(task_id=key.task_id), events)
 
     def load_many(self, keys: Sequence[TaskKey]) -> Sequence[LoggedTask]:
