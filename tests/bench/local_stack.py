@@ -1,5 +1,6 @@
 """The local stack as people feel it: how soon it is there, how much it bears, how late its answers are."""
 
+import contextlib
 import http.client
 import json
 import random
@@ -18,6 +19,7 @@ from typing import Any
 
 from infra.local.aws import ROOT
 from tests.bench.result import Result, percentile
+from tests.e2e.stack import descendants
 
 PATIENCE = 120
 STARTS = 3
@@ -136,18 +138,17 @@ def _memory(stack: Stack, at_rest: float) -> Iterator[Result]:
 
 def _largest_mb(stack: Stack, function: str) -> float:
     """Resident memory of the largest of a function's processes (proc(5))."""
-    threads = Path(f"/proc/{stack.process.pid}/task")
-    found = [
-        _resident_mb(child)
-        for thread in threads.iterdir()
-        for child in (thread / "children").read_text(encoding="ascii").split()
-        if f"AWS_LAMBDA_FUNCTION_NAME=a2a-local-{function}\0".encode()
-        in Path(f"/proc/{child}/environ").read_bytes()
-    ]
+    named = f"AWS_LAMBDA_FUNCTION_NAME=a2a-local-{function}\0".encode()
+    found = []
+    for pid in descendants(stack.process.pid):
+        # A process may end while it is looked at.
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            if named in Path(f"/proc/{pid}/environ").read_bytes():
+                found.append(_resident_mb(pid))
     return max(found)
 
 
-def _resident_mb(pid: str) -> float:
+def _resident_mb(pid: int) -> float:
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     (line,) = [line for line in status.splitlines() if line.startswith("VmRSS:")]
     return int(line.split()[1]) * 1024 / 1e6
