@@ -81,6 +81,18 @@ async def remember(turn: Turn, said: str) -> AsyncIterator[Update]:
     yield ArtifactChunk("memory", parts=[Part(data=told)], last_chunk=True)
 
 
+async def think(_: Turn, said: str) -> AsyncIterator[Update]:
+    """`think SECONDS`: say nothing for so long, then complete."""
+    await asyncio.sleep(float(said.split()[1]))
+    yield Completed("Thought about it.")
+
+
+async def count(_: Turn, said: str) -> AsyncIterator[Update]:
+    """`count N`: an artifact in N parts, each of them an event."""
+    for number in range(int(said.split()[1])):
+        yield ArtifactChunk("numbers", parts=[Part(text=str(number))])
+
+
 async def echoing(turn: Turn, _: str) -> AsyncIterator[Update]:
     """Give the message back."""
     async for update in echo.agent(turn):
@@ -92,4 +104,6 @@ SCRIPTS: dict[str, Callable[[Turn, str], AsyncIterator[Update]]] = {
     "mark": mark,
     "remember": remember,
     "echo": echoing,
+    "think": think,
+    "count": count,
 }

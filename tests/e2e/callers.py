@@ -5,7 +5,7 @@ thread.
 """
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 from uuid import uuid4
@@ -22,6 +22,8 @@ from a2a.types import (
     Part,
     Role,
     SendMessageRequest,
+    StreamResponse,
+    SubscribeToTaskRequest,
     Task,
     TaskState,
 )
@@ -34,10 +36,20 @@ __all__ = ["Caller", "Part", "Task", "TaskState", "texts"]
 
 
 class Caller:
-    """Somebody who talks to a stack; `binding` is a protocol binding of the card."""
+    """Somebody who talks to a stack; `binding` is a protocol binding of the card.
 
-    def __init__(self, stack: LocalStack, binding: str = "JSONRPC", token: str | None = None) -> None:
+    Without patience of its own it has the client's: five seconds of silence, and it gives up.
+    """
+
+    def __init__(
+        self,
+        stack: LocalStack,
+        binding: str = "JSONRPC",
+        token: str | None = None,
+        patience: float | None = PATIENCE,
+    ) -> None:
         self._url = stack.url
+        self._patience = httpx.Timeout(patience) if patience is not None else httpx.AsyncClient().timeout
         self._binding = binding
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._runner = asyncio.Runner()
@@ -56,6 +68,16 @@ class Caller:
         """Send one message, wait until its turn has settled, and return the task."""
         ids = {"task_id": task_id, "context_id": context_id}
         return self._run(self._send(_request(parts, message_id, ids)))
+
+    def stream(self, *parts: Part | str, task_id: str = "") -> Sequence[StreamResponse]:
+        """Send one message and return everything that its stream says."""
+        return self._run(
+            self._all_of(self._streaming.send_message(_request(parts, "", {"task_id": task_id})))
+        )
+
+    def subscribe(self, task_id: str) -> Sequence[StreamResponse]:
+        """Everything that a subscription to the task says, until it ends."""
+        return self._run(self._all_of(self._streaming.subscribe(SubscribeToTaskRequest(id=task_id))))
 
     def send_at_once(self, times: int, *parts: Part | str, message_id: str = "") -> Sequence[Task]:
         """Send the very same message many times at the same time."""
@@ -79,15 +101,23 @@ class Caller:
         return self._run(self._client.list_tasks(ListTasksRequest(**fields)))
 
     async def _connected(self) -> Client:
-        self._http = httpx.AsyncClient(timeout=PATIENCE, headers=self._headers)
+        self._http = httpx.AsyncClient(timeout=self._patience, headers=self._headers)
         self.card: AgentCard = await A2ACardResolver(self._http, self._url).get_agent_card()
+        self._streaming = self._client_for(streaming=True)
+        return self._client_for(streaming=False)
+
+    def _client_for(self, *, streaming: bool) -> Client:
         config = ClientConfig(
             httpx_client=self._http,
             supported_protocol_bindings=[self._binding],
             use_client_preference=True,
-            streaming=False,
+            streaming=streaming,
         )
         return ClientFactory(config).create(self.card)
+
+    @staticmethod
+    async def _all_of(answers: AsyncIterator[StreamResponse]) -> Sequence[StreamResponse]:
+        return [answer async for answer in answers]
 
     async def _send(self, request: SendMessageRequest) -> Task:
         (answer,) = [answer async for answer in self._client.send_message(request)]

@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.callers import Caller
 from tests.e2e.desk import Desk
-from tests.e2e.stack import LocalStack, running
+from tests.e2e.stack import PATIENCE, LocalStack, running
 
 WORKSHOP = ("--agent", "tests.e2e.agents:agent")
 TOKENS = {"alice": "alice-opens-this", "bob": "bob-opens-that"}
@@ -45,8 +45,13 @@ def call() -> Iterator[Call]:
     """Make callers that hang up when the test is over."""
     with ExitStack() as callers:
 
-        def connect(stack: LocalStack, binding: str = "JSONRPC", name: str | None = None) -> Caller:
-            return callers.enter_context(Caller(stack, binding, TOKENS[name] if name else None))
+        def connect(
+            stack: LocalStack,
+            binding: str = "JSONRPC",
+            name: str | None = None,
+            patience: float | None = PATIENCE,
+        ) -> Caller:
+            return callers.enter_context(Caller(stack, binding, TOKENS[name] if name else None, patience))
 
         yield connect
 
