@@ -6,6 +6,7 @@ the loop.
 
 import sys
 from collections.abc import Mapping, MutableMapping
+from contextlib import closing
 from typing import Final
 
 from a2a_runtime.api import MAX_PAYLOAD_BYTES, Invocation, RuntimeApi, RuntimeApiError
@@ -26,7 +27,12 @@ PLATFORM_GONE: Final = 0
 
 def main(environ: MutableMapping[str, str]) -> int:
     """Serve until the platform is gone and return the exit status."""
-    api = RuntimeApi(environ["AWS_LAMBDA_RUNTIME_API"])
+    with closing(RuntimeApi(environ["AWS_LAMBDA_RUNTIME_API"])) as api:
+        return live(api, environ)
+
+
+def live(api: RuntimeApi, environ: MutableMapping[str, str]) -> int:
+    """Load the handler, be snapshotted if so asked, and serve; return the exit status."""
     log = start_logging(environ)
     extend_search_path(environ)
     try:
