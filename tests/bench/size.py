@@ -2,12 +2,12 @@
 
 import io
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from infra.local.aws import ROOT
-from infra.local.intrinsics import read_template
+from infra.local.intrinsics import Scope, read_template
+from infra.local.template import STACK, pseudo
 from tests.bench.result import Result
 
 BUILT = ROOT / ".aws-sam" / "build"
@@ -36,18 +36,11 @@ def size() -> Iterator[Result]:
 
 
 def _layers() -> tuple[str, ...]:
-    """The function's layers, those included that only one setting of a parameter adds."""
+    """The function's layers, as the parameters' defaults choose them."""
     template = read_template((ROOT / "template.yaml").read_text(encoding="utf-8"))
-    layers = template["Resources"][FUNCTION]["Properties"]["Layers"]
-    return tuple(_reference(layer) for layer in layers)
-
-
-def _reference(layer: Mapping[str, Any]) -> str:
-    """The logical id, the one of `!If` that is a layer."""
-    if "Ref" in layer:
-        return str(layer["Ref"])
-    _, *choices = layer["Fn::If"]
-    return next(str(each["Ref"]) for each in choices if each["Ref"] != "AWS::NoValue")
+    defaults = {name: each.get("Default", "") for name, each in template["Parameters"].items()}
+    scope = Scope(template, {**defaults, **pseudo(STACK)}, lambda name: name, lambda name, _: name)
+    return tuple(scope.resolve(template["Resources"][FUNCTION]["Properties"]["Layers"]))
 
 
 def _files(folder: Path) -> Iterator[Path]:
