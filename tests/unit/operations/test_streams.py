@@ -19,15 +19,16 @@ from a2a_serverless.protocol.errors import (
 )
 from a2a_serverless.protocol.objects import Message, Part, Role
 from a2a_serverless.protocol.requests import CancelTaskRequest, SubscribeToTaskRequest
-from tests.fakes.ports import FakeStreamPlaces
+from a2a_serverless.tasks.log import LoggedEvent, Voided
+from tests.fakes.ports import FakeContents, FakeStreamPlaces
 from tests.unit.operations.world import CALLER, World, request
 
 MINUTES = timedelta(minutes=5)
 
 
-def sent(world: World, message_id: str, text: str = "go", **ids: str) -> Frames:
+def sent(world: World, message_id: str, text: str = "go", *, task_id: str | None = None) -> Frames:
     until = world.clock.now() + MINUTES
-    return send_streaming_message(world.ports, CALLER, request(message_id, text, **ids), until)
+    return send_streaming_message(world.ports, CALLER, request(message_id, text, task_id=task_id), until)
 
 
 def followed(world: World, task_id: str, last: str | None = None) -> Frames:
@@ -165,7 +166,7 @@ def test_a_client_that_leaves_changes_nothing_for_the_task(world: World) -> None
     assert opening is not None
     assert open_places(world) == 1
 
-    stream.close()  # type: ignore[attr-defined]  a generator
+    stream.close()  # type: ignore[attr-defined]
     world.clock.sleep(1)
 
     task = opening.response.task
@@ -210,6 +211,29 @@ def test_while_nothing_happens_a_stream_says_so_at_least_every_second() -> None:
 
     moments = [world.clock.now() for _ in sent(world, "m1")]
 
+    gaps = [(after - before).total_seconds() for before, after in pairwise(moments)]
+    assert max(gaps) <= 1.0
+
+
+def test_what_no_stream_shows_is_no_reason_to_be_silent() -> None:
+    """The reader's client counts seconds, not events of the log."""
+    world = World()
+    stream = sent(world, "m1")
+    opening = next(stream)
+    assert opening is not None
+    assert opening.response.task is not None
+    key = CALLER.task(opening.response.task.id)
+    task = world.load(key.task_id)
+
+    def note() -> None:
+        position = world.load(key.task_id).position + 1
+        world.ports.tasks.append(key, LoggedEvent(position, "w", task.expires, Voided()))
+
+    for number in range(1, 60):
+        world.clock.after(20 + 3 * number, note)
+    moments = [world.clock.now() for _ in stream]
+
+    assert world.load(key.task_id).position == 60
     gaps = [(after - before).total_seconds() for before, after in pairwise(moments)]
     assert max(gaps) <= 1.0
 
@@ -276,6 +300,23 @@ def test_what_a_send_refuses_is_refused_before_the_first_frame(world: World) -> 
     assert open_places(world) == 0
 
 
+def test_a_message_whose_task_cannot_be_shown_keeps_no_stream_open(world: World) -> None:
+    world.policy = replace(world.policy, log_limit=10)
+    world.ports = replace(world.ports, policy=world.policy, contents=Forgetful())
+
+    with pytest.raises(KeyError):
+        sent(world, "m1", "more than ten bytes of text")
+
+    assert open_places(world) == 0
+
+
+class Forgetful(FakeContents):
+    """Keeps nothing."""
+
+    def put(self, key: str, content: bytes, media_type: str) -> None:
+        """Forget it at once."""
+
+
 def test_a_subscription_to_nothing_or_to_what_has_ended_is_refused(world: World) -> None:
     with pytest.raises(TaskNotFoundError):
         followed(world, "nobody")
@@ -310,7 +351,7 @@ def test_one_caller_may_have_only_so_many_streams_open_at_once() -> None:
         sent(world, "m2")
     assert len(world.executions.started) == 1, "a refused stream admits nothing"
 
-    streams[0].close()  # type: ignore[attr-defined]  a generator
+    streams[0].close()  # type: ignore[attr-defined]
     assert next(followed(world, task.id)) is not None
 
 

@@ -43,7 +43,7 @@ class Frame:
 
 
 Frames = Iterator[Frame | None]
-"""What a stream says, in order; None each time it has looked for more in vain."""
+"""What a stream says, in order; None each time it has looked and found nothing to say."""
 
 Ends = Callable[[Folding], bool]
 """Whether a stream is done with its task as folded so far."""
@@ -68,10 +68,12 @@ def send_streaming_message(
     if reply is not None:
         return iter([Frame(None, StreamResponse(message=reply))])
     stream = _open(ports, caller, until)
+    shown = Shown(ports, caller)
     try:
         admitted = admit(ports, caller, request)
         turn = admitted.turn
         task = admitted.task or ports.tasks.load(turn.task, about=turn.turn)
+        first = shown.task(task, configuration.history_length)
     except BaseException:
         ports.streams.close(stream)
         raise
@@ -80,9 +82,8 @@ def send_streaming_message(
         idle = folding.over(turn.turn) and folding.open_turn is None
         return idle and not folding.waits_for_authorisation
 
-    first = Shown(ports, caller).task(task, configuration.history_length)
     opening = Frame(task.position, StreamResponse(task=first))
-    return _frames(Shown(ports, caller), stream, opening, task, settled)
+    return _frames(shown, stream, opening, task, settled)
 
 
 def subscribe_to_task(
@@ -145,14 +146,16 @@ def _frames(shown: Shown, stream: StreamKey, opening: Frame, task: LoggedTask, e
         if ends(folding):
             return
         for events in arrivals(ports, key, task.position, stream.until):
+            silent = True
             for event in events:
                 response = _response(shown, folding, event)
                 folding.apply(event)
                 if response is not None:
                     yield Frame(event.position, response)
+                    silent = False
                 if ends(folding):
                     return
-            if not events:
+            if silent:
                 yield None
     finally:
         ports.streams.close(stream)
