@@ -6,6 +6,7 @@ the official client gives up after 5 seconds of silence.
 """
 
 from collections.abc import Callable, Generator, Mapping
+from contextlib import closing
 from datetime import timedelta
 from http import HTTPStatus
 
@@ -58,17 +59,25 @@ def patiently(
 def _body(
     clock: Clock, steps: Steps, printed: Printed, broken: Callable[[Exception], bytes]
 ) -> Generator[bytes, None, None]:
-    yield SPACE
+    with closing(steps):
+        yield SPACE
+        try:
+            result = yield from _waiting(clock, steps)
+            body = printed(result).body
+        except Exception as error:  # noqa: BLE001  the caller gets an answer whatever it is
+            body = broken(error)
+        yield body
+
+
+def _waiting(clock: Clock, steps: Steps) -> Generator[bytes, None, ProtoModel | None]:
+    """The result of the operation, and a space whenever one is due meanwhile."""
     sent_at = clock.now()
     while True:
         try:
             next(steps)
         except StopIteration as done:
-            yield printed(done.value).body
-            return
-        except Exception as error:  # noqa: BLE001  the caller gets an answer whatever it is
-            yield broken(error)
-            return
+            result: ProtoModel | None = done.value
+            return result
         if clock.now() - sent_at >= SILENCE:
             yield SPACE
             sent_at = clock.now()
