@@ -22,6 +22,9 @@ SILENCE = timedelta(seconds=2.9)
 
 COMMENT = b": nothing yet\n\n"
 
+ESCAPED = str.maketrans({end: f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"})
+"""What ends a line for Unicode but not for event streams: many a client splits at these, httpx among them."""
+
 Printed = Callable[[StreamResponse], str]
 """A frame's JSON as a binding puts it into an event, on one line."""
 
@@ -57,7 +60,7 @@ def _body(
                 yield COMMENT
             said_at = clock.now()
     except Exception as error:
-        yield f"data: {broken(error)}\n\n".encode()
+        yield _written("", broken(error))
         raise
     finally:
         if isinstance(frames, Generator):
@@ -66,4 +69,8 @@ def _body(
 
 def _event(frame: Frame, printed: Printed) -> bytes:
     position = "" if frame.position is None else f"id: {frame.position}\n"
-    return f"{position}data: {printed(frame.response)}\n\n".encode()
+    return _written(position, printed(frame.response))
+
+
+def _written(position: str, json: str) -> bytes:
+    return f"{position}data: {json if json.isascii() else json.translate(ESCAPED)}\n\n".encode()
