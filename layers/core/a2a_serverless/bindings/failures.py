@@ -5,9 +5,10 @@ says it best, so both bindings print it like any other error. No text of an exce
 here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 
+from a2a_serverless.bindings.caller import CHALLENGE
 from a2a_serverless.bindings.http import MAX_BODY, HttpRequest
 from a2a_serverless.ports import Incidents
 from a2a_serverless.protocol.errors import (
@@ -16,7 +17,12 @@ from a2a_serverless.protocol.errors import (
     InternalError,
     InvalidRequestError,
     MethodNotFoundError,
+    RateLimitedError,
+    UnauthenticatedError,
 )
+
+RETRY_AFTER = {"Retry-After": "5"}
+"""Seconds until asking again makes sense: a place gets free whenever some stream ends, so soon, if at all."""
 
 
 class MethodNotAllowedError(MethodNotFoundError):
@@ -74,3 +80,15 @@ def public(error: Exception, incidents: Incidents, request: HttpRequest) -> A2AE
     if isinstance(error, A2AError):
         return error
     return InternalError(metadata={"errorId": incidents.report(error, request=request.request_id)})
+
+
+def headers_of(error: A2AError) -> Mapping[str, str]:
+    """What HTTP wants said beside the status of an error (RFC 9110, 11.6.1, 10.2.1, 10.2.3)."""
+    match error:
+        case UnauthenticatedError():
+            return CHALLENGE
+        case MethodNotAllowedError(allowed=allowed):
+            return {"Allow": ", ".join(allowed)}
+        case RateLimitedError():
+            return RETRY_AFTER
+    return {}

@@ -9,9 +9,14 @@ address.
 import json
 from http import HTTPStatus
 
-from a2a_serverless.bindings.caller import CHALLENGE
 from a2a_serverless.bindings.content import content_response
-from a2a_serverless.bindings.failures import MethodNotAllowedError, check_answer, check_body, public
+from a2a_serverless.bindings.failures import (
+    MethodNotAllowedError,
+    check_answer,
+    check_body,
+    headers_of,
+    public,
+)
 from a2a_serverless.bindings.http import (
     A2A_JSON,
     JSON,
@@ -25,7 +30,7 @@ from a2a_serverless.bindings.request_fields import request_fields
 from a2a_serverless.bindings.routes import Found, find, find_content, segments_of
 from a2a_serverless.bindings.service import Endpoint, Negotiated, OperationCall, negotiated
 from a2a_serverless.bindings.sse import HEADERS, event_stream
-from a2a_serverless.protocol.errors import A2AError, MethodNotFoundError, UnauthenticatedError
+from a2a_serverless.protocol.errors import A2AError, MethodNotFoundError
 from a2a_serverless.protocol.operations import Operation
 from a2a_serverless.protocol.protojson import ProtoModel
 
@@ -111,9 +116,6 @@ def _refusal(error: A2AError, request: HttpRequest) -> HttpResponse:
             "details": error.details(),
         }
     }
-    headers = {"Content-Type": A2A_JSON if request.accepts(A2A_JSON) else JSON}
-    if isinstance(error, UnauthenticatedError):
-        headers |= CHALLENGE
-    if isinstance(error, MethodNotAllowedError):
-        headers["Allow"] = ", ".join(error.allowed)
+    media_type = A2A_JSON if request.accepts(A2A_JSON) else JSON
+    headers = {"Content-Type": media_type, **headers_of(error)}
     return HttpResponse(error.http_status, headers, json.dumps(body, separators=(",", ":")).encode())

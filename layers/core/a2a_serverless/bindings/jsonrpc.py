@@ -12,8 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from a2a_serverless.bindings.caller import CHALLENGE, Principal
-from a2a_serverless.bindings.failures import MethodNotAllowedError, check_answer, check_body, public
+from a2a_serverless.bindings.caller import Principal
+from a2a_serverless.bindings.failures import (
+    MethodNotAllowedError,
+    check_answer,
+    check_body,
+    headers_of,
+    public,
+)
 from a2a_serverless.bindings.http import (
     A2A_JSON,
     JSON,
@@ -31,7 +37,6 @@ from a2a_serverless.protocol.errors import (
     InvalidParamsError,
     InvalidRequestError,
     MethodNotFoundError,
-    UnauthenticatedError,
 )
 from a2a_serverless.protocol.operations import OPERATION_OF_METHOD
 from a2a_serverless.protocol.protojson import ProtoModel, parse_json
@@ -170,10 +175,6 @@ def _refusal(error: A2AError, request_id: Id) -> HttpResponse:
         "id": request_id,
         "error": {"code": error.code, "message": error.message, "data": error.details()},
     }
-    headers = {"Content-Type": JSON}
-    if isinstance(error, UnauthenticatedError):
-        headers |= CHALLENGE
-    if isinstance(error, MethodNotAllowedError):
-        headers["Allow"] = ", ".join(error.allowed)
+    headers = {"Content-Type": JSON, **headers_of(error)}
     status = error.http_status if error.http_status in REFUSED_BY_HTTP else HTTPStatus.OK
     return HttpResponse(status, headers, json.dumps(reply, separators=(",", ":")).encode())
