@@ -2,8 +2,8 @@
 
 Decisions the specification leaves open: an answer has the media type of the request where that says
 `application/json`, and `application/a2a+json` otherwise; an error is `application/json` unless Accept names
-the other. A HEAD is a GET whose body is kept back. Addresses are strict: a slash at the end is another
-address.
+the other. A HEAD is a GET whose body is kept back; there is none of a stream, which would be opened for
+nothing. Addresses are strict: a slash at the end is another address.
 """
 
 import json
@@ -93,10 +93,12 @@ def _stream(called: OperationCall, service: Negotiated) -> StreamedResponse:
 
 def _operation(found: Found, request: HttpRequest) -> Operation:
     """Raises MethodNotAllowedError, which lists what the address does take."""
-    operation = found.operations.get("GET" if request.method == "HEAD" else request.method)
+    verbs = dict(found.operations)
+    if "GET" in verbs and not verbs["GET"].streams:
+        verbs["HEAD"] = verbs["GET"]
+    operation = verbs.get(request.method)
     if operation is None:
-        reading = ("HEAD",) if "GET" in found.operations else ()
-        raise MethodNotAllowedError((*found.operations, *reading, "OPTIONS"))
+        raise MethodNotAllowedError((*verbs, "OPTIONS"))
     return operation
 
 
