@@ -5,7 +5,7 @@ wire, which is what makes the bindings equivalent (specification 5.1). Knows nei
 """
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -43,6 +43,9 @@ LAST_EVENT_ID_QUERY = "lastEventId"
 
 CLOSING_TIME = timedelta(seconds=10)
 """Kept back at the end of an invocation, so that a stream closes itself and is not cut off."""
+
+ANSWERING_TIME = timedelta(seconds=3)
+"""Kept back at the end of an invocation, so that a blocking call still answers with the task as it stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +113,7 @@ class OperationCall:
             A2AError: the operation is not declared, the parameters are not its request, or it refuses.
         """
         caller, asked = self._read()
-        result = HANDLERS[self.operation.method](self.endpoint.ports, caller, asked)
+        result = HANDLERS[self.operation.method](self._hurried(), caller, asked)
         return (yield from result) if isinstance(result, Generator) else result
 
     def frames(self) -> Frames:
@@ -121,6 +124,14 @@ class OperationCall:
         if self.operation.method == "SendStreamingMessage":
             return send_streaming_message(ports, caller, asked, until)
         return subscribe_to_task(ports, caller, asked, until, self._last_event_id())
+
+    def _hurried(self) -> Ports:
+        """The world, in which nothing waits for longer than this invocation lasts."""
+        ports = self.endpoint.ports
+        left = max(self.request.deadline - ANSWERING_TIME - ports.clock.now(), timedelta(0))
+        if left >= ports.policy.blocking_wait:
+            return ports
+        return replace(ports, policy=replace(ports.policy, blocking_wait=left))
 
     def _last_event_id(self) -> str | None:
         """The position a client goes on from: a header of EventSource, or a query for who cannot set one."""
