@@ -5,7 +5,7 @@ from typing import Any
 
 from a2a_serverless.bindings import http_json, jsonrpc
 from a2a_serverless.bindings.caller import Admittance
-from a2a_serverless.bindings.http import HttpRequest, HttpResponse
+from a2a_serverless.bindings.http import HttpRequest, HttpResponse, StreamedResponse
 from a2a_serverless.bindings.service import Endpoint
 from a2a_serverless.ports import Caller, Ports
 from tests.fakes.ports import fake_ports
@@ -47,19 +47,31 @@ def request(
 
 def post_rpc(body: object, at: Endpoint | None = None, **asked: Any) -> HttpResponse:
     """The answer to a JSON-RPC body."""
-    return jsonrpc.answer(at or endpoint(), request("POST", "/", body, **asked))
+    return plain(jsonrpc.answer(at or endpoint(), request("POST", "/", body, **asked)))
 
 
 def rest(
     method: str, path: str, body: object = b"", at: Endpoint | None = None, **asked: Any
 ) -> HttpResponse:
     """The answer of the HTTP+JSON binding."""
-    return http_json.answer(at or endpoint(), request(method, path, body, **asked))
+    return plain(http_json.answer(at or endpoint(), request(method, path, body, **asked)))
 
 
-def parsed(response: HttpResponse) -> Any:
-    """The JSON of an answer."""
-    return json.loads(response.body)
+def plain(response: HttpResponse | StreamedResponse) -> HttpResponse:
+    """An answer that must have come in one piece."""
+    assert isinstance(response, HttpResponse)
+    return response
+
+
+def streamed(response: HttpResponse | StreamedResponse) -> StreamedResponse:
+    """An answer that must come piece by piece."""
+    assert isinstance(response, StreamedResponse), response
+    return response
+
+
+def parsed(response: HttpResponse | StreamedResponse) -> Any:
+    """The JSON of an answer that came in one piece."""
+    return json.loads(plain(response).body)
 
 
 def violations(details: list[dict[str, Any]]) -> dict[str, str]:

@@ -1,12 +1,16 @@
 """API Gateway's events to requests, and responses to what it expects (payload format 1.0)."""
 
 import base64
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from a2a_serverless.bindings import gateway
-from a2a_serverless.bindings.http import CORS, HttpRequest, HttpResponse
+from a2a_serverless.bindings.http import CORS, NEVER, HttpRequest, HttpResponse, StreamedResponse
+from tests.fakes.event_source import events_of
+from tests.unit.bindings.wires import Wire, message, told
 
 
 def event(**changed: Any) -> dict[str, Any]:
@@ -148,3 +152,129 @@ def test_an_answer_without_a_body_has_an_empty_one() -> None:
     sent = gateway.event_of(HttpResponse(304))
 
     assert (sent["body"], sent["isBase64Encoded"]) == ("", False)
+
+
+# --- piece by piece --------------------------------
+
+
+def binding_of(response: HttpResponse | StreamedResponse) -> gateway.Binding:
+    return lambda _: response
+
+
+def test_a_plain_answer_leaves_a_streaming_integration_as_one_piece_behind_its_status_and_headers() -> None:
+    response = HttpResponse(404, {"Content-Type": "application/json"}, '{"ä":1}'.encode())
+
+    answer = gateway.stream(event(), binding_of(response))
+
+    assert answer.prelude == {"statusCode": 404, "headers": {**CORS, "Content-Type": "application/json"}}
+    assert list(answer.chunks) == ['{"ä":1}'.encode()]
+
+
+@pytest.mark.parametrize("status", [204, 304])
+def test_an_answer_without_a_body_has_no_piece(status: int) -> None:
+    answer = gateway.stream(event(), binding_of(HttpResponse(status, {"ETag": '"x"'})))
+
+    assert answer.prelude == {"statusCode": status, "headers": {**CORS, "ETag": '"x"'}}
+    assert list(answer.chunks) == []
+
+
+def test_bytes_leave_a_streaming_integration_as_they_are() -> None:
+    content = bytes(range(256))
+
+    answer = gateway.stream(event(), binding_of(HttpResponse(200, {"Content-Type": "image/png"}, content)))
+
+    assert list(answer.chunks) == [content]
+
+
+def test_the_pieces_of_a_streamed_answer_are_asked_for_one_by_one() -> None:
+    made: list[int] = []
+
+    def pieces() -> Iterator[bytes]:
+        for number in range(3):
+            made.append(number)
+            yield b"%d" % number
+
+    answer = gateway.stream(event(), binding_of(StreamedResponse(200, {"Content-Type": "a/b"}, pieces())))
+
+    assert answer.prelude == {"statusCode": 200, "headers": {**CORS, "Content-Type": "a/b"}}
+    assert made == []
+    assert [(piece, len(made)) for piece in answer.chunks] == [(b"0", 1), (b"1", 2), (b"2", 3)]
+
+
+def test_a_prelude_can_be_printed_as_json() -> None:
+    """Its status is a plain number: an enum would be printed as its name by other encoders."""
+    answer = gateway.stream(event(), binding_of(HttpResponse(200)))
+
+    assert type(answer.prelude["statusCode"]) is int
+
+
+def test_where_an_integration_does_not_stream_the_pieces_are_gathered() -> None:
+    pieces = iter([b" ", b" ", b'{"a":1}'])
+    response = StreamedResponse(200, {"Content-Type": "application/json"}, pieces)
+
+    answer = gateway.answer(event(), binding_of(response))
+
+    assert (answer["statusCode"], answer["body"], answer["isBase64Encoded"]) == (200, '  {"a":1}', False)
+    assert answer["headers"] == {**CORS, "Content-Type": "application/json"}
+
+
+@pytest.mark.parametrize("send", [gateway.answer, gateway.stream])
+def test_a_binding_is_told_when_its_invocation_will_be_over(send: Any) -> None:
+    told_of: list[datetime] = []
+
+    def binding(request: HttpRequest) -> HttpResponse:
+        told_of.append(request.deadline)
+        return HttpResponse(200)
+
+    moment = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
+    send(event(), binding, moment)
+    send(event(), binding)
+
+    assert told_of == [moment, NEVER]
+
+
+def test_the_end_of_an_invocation_is_what_its_context_says_is_left() -> None:
+    class Context:
+        def get_remaining_time_in_millis(self) -> int:
+            return 1500
+
+    now = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
+
+    assert gateway.deadline_of(Context(), now) == now + timedelta(seconds=1.5)
+    assert gateway.deadline_of(None, now) == NEVER
+    assert gateway.deadline_of(object(), now) == NEVER
+
+
+def test_a_page_of_another_origin_may_read_a_stream(wire: Wire) -> None:
+    asked = wire.request("SendStreamingMessage", message())
+    sent = {
+        "httpMethod": asked.method,
+        "path": asked.path,
+        "headers": {"A2A-Version": "1.0", "Origin": "https://page.example"},
+        "body": asked.body.decode(),
+    }
+
+    answer = gateway.stream(sent, wire.answer)
+
+    assert answer.prelude["headers"]["Access-Control-Allow-Origin"] == "*"
+    exposed = answer.prelude["headers"]["Access-Control-Expose-Headers"].split(", ")
+    assert {"A2A-Version", "A2A-Extensions", "Retry-After"} <= set(exposed)
+    assert answer.prelude["headers"]["Content-Type"] == "text/event-stream"
+    frames = [wire.frame(event) for event in events_of(answer.chunks)]
+    assert told(frames)[0] == "task SUBMITTED"
+
+
+def test_a_page_of_another_origin_may_say_where_it_was(wire: Wire) -> None:
+    asked = {
+        "httpMethod": "OPTIONS",
+        "path": "/tasks/t:subscribe",
+        "headers": {"Origin": "https://page.example", "Access-Control-Request-Headers": "last-event-id"},
+    }
+
+    preflight = gateway.stream(asked, wire.answer)
+
+    assert preflight.prelude["statusCode"] == 204
+    allowed = preflight.prelude["headers"]["Access-Control-Allow-Headers"].split(", ")
+    assert {"A2A-Version", "A2A-Extensions", "Authorization", "Content-Type", "Last-Event-ID"} <= set(allowed)
+    assert {"GET", "POST"} <= set(preflight.prelude["headers"]["Access-Control-Allow-Methods"].split(", "))
+    assert list(preflight.chunks) == []

@@ -13,7 +13,7 @@ from a2a_serverless.bindings.http import MAX_ANSWER, MAX_BODY
 from a2a_serverless.ports import Ports
 from a2a_serverless.protocol.requests import ListTasksResponse
 from tests.fakes.ports import fake_ports
-from tests.unit.bindings.asking import endpoint, parsed, post_rpc, request, violations
+from tests.unit.bindings.asking import endpoint, parsed, plain, post_rpc, request, violations
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {}}
 
@@ -164,7 +164,7 @@ def test_only_posts_are_calls(method: str) -> None:
 
 
 def test_a_browser_may_ask_first_without_credentials() -> None:
-    response = jsonrpc.answer(endpoint(admittance=Admittance()), request("OPTIONS"))
+    response = plain(jsonrpc.answer(endpoint(admittance=Admittance()), request("OPTIONS")))
 
     assert (response.status, response.body) == (204, b"")
     assert "A2A-Version" in response.headers["Access-Control-Allow-Headers"]
