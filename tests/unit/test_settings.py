@@ -27,6 +27,9 @@ ALL = {
     "LOCAL_PRINCIPAL": "me",
     "RETENTION_DAYS": "7",
     "BLOCKING_WAIT_SECONDS": "10",
+    "STREAMING": "on",
+    "STREAM_SECONDS": "60",
+    "STREAMS_PER_CALLER": "5",
     "LOOPBACK_WEBHOOKS": "allowed",
     "LOG_LEVEL": "DEBUG",
     "POWERTOOLS_SERVICE_NAME": "my-agent",
@@ -44,6 +47,8 @@ def test_the_environment_of_a_function_is_read_whole() -> None:
     assert [name for name, _ in settings.bearer_tokens] == ["alice", "alice", "bob.b"]
     assert {sha256.hex() for _, sha256 in settings.bearer_tokens} == {DIGEST}
     assert (settings.retention, settings.blocking_wait) == (timedelta(days=7), timedelta(seconds=10))
+    assert (settings.streaming, settings.stream_time) == (True, timedelta(seconds=60))
+    assert settings.streams_per_caller == 5
     assert settings.log_level == "DEBUG"
 
 
@@ -57,6 +62,14 @@ def test_what_has_a_plain_default_may_be_left_out_or_empty() -> None:
     }
 
     assert Settings.from_environment({**LEAST, **empty}) == Settings.from_environment(LEAST)
+
+
+def test_nothing_streams_unless_told_to() -> None:
+    settings = Settings.from_environment(LEAST)
+
+    assert (settings.streaming, settings.stream_time) == (False, timedelta(seconds=300))
+    assert settings.streams_per_caller == 100
+    assert Settings.from_environment({**LEAST, "STREAMING": "off"}) == settings
 
 
 @pytest.mark.parametrize("name", ["TASKS_TABLE", "CONTENT_BUCKET", "TURN_STATE_MACHINE_ARN", "AGENT"])
@@ -92,6 +105,16 @@ def test_a_missing_variable_is_refused_by_name(name: str) -> None:
         ("RETENTION_DAYS", "a week"),
         ("BLOCKING_WAIT_SECONDS", "-1"),
         ("BLOCKING_WAIT_SECONDS", "nan"),
+        ("BLOCKING_WAIT_SECONDS", "901"),
+        ("STREAMING", "true"),
+        ("STREAMING", "ON"),
+        ("STREAMING", ""),
+        ("STREAM_SECONDS", "0"),
+        ("STREAM_SECONDS", "881"),
+        ("STREAM_SECONDS", "nan"),
+        ("STREAMS_PER_CALLER", "0"),
+        ("STREAMS_PER_CALLER", "1001"),
+        ("STREAMS_PER_CALLER", "many"),
         ("LOG_LEVEL", "chatty"),
         ("BEARER_TOKENS", "alice:secret"),
         ("BEARER_TOKENS", f"alice:{DIGEST},"),

@@ -1,15 +1,19 @@
 """The composition root: what a deployer names is found or refused in words, and nothing is made too early."""
 
+import json
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from a2a_serverless.adapters.dynamodb_streams import DynamoStreamPlaces
 from a2a_serverless.adapters.stepfunctions_executions import StepFunctionsExecutions
 from a2a_serverless.bindings.http import HttpRequest
 from a2a_serverless.settings import Settings, SettingsError
 from a2a_serverless.wiring import api, deployer, world
+from a2a_serverless.wiring.card import card_desk
 
 DEPLOYER = """
 from a2a_serverless.agent import AgentProfile, AgentSkill, Completed
@@ -106,6 +110,21 @@ def test_an_endpoint_takes_what_the_profile_takes_and_lets_in_whom_the_settings_
     assert endpoint.admittance.authenticate(HttpRequest("GET", "/")).name == "me"
     assert endpoint.admittance.base_url == "https://agent.example"
     assert isinstance(endpoint.ports.executions, StepFunctionsExecutions)
+
+
+@pytest.mark.usefixtures("deployed")
+@pytest.mark.parametrize("streaming", [True, False])
+def test_streaming_is_declared_and_served_exactly_when_it_is_on(*, streaming: bool) -> None:
+    given = settings(streaming=streaming, stream_seconds=60, streams_per_caller=5)
+    endpoint = api.endpoint(given)
+
+    assert endpoint.streaming is streaming
+    assert endpoint.stream_time == timedelta(seconds=60)
+    assert endpoint.ports.policy.streams_per_caller == 5
+    assert isinstance(endpoint.ports.streams, DynamoStreamPlaces)
+    assert ("streaming" in endpoint.ports.policy.capabilities) is streaming
+    card = json.loads(card_desk(given).answer(HttpRequest("GET", "/", origin="https://agent.example")).body)
+    assert card["capabilities"].get("streaming", False) is streaming
 
 
 def test_what_is_late_is_made_once_when_it_is_used() -> None:
