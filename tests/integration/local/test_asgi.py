@@ -4,6 +4,7 @@ import asyncio
 import importlib
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import httpx
@@ -29,7 +30,11 @@ def application() -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in ENVIRONMENT.items():
             patch.setenv(name, value)
-        loaded = importlib.import_module("infra.asgi").app
+        # Mangum wants an event loop to be there, and makes one that it never closes if there is none.
+        with closing(asyncio.new_event_loop()) as loop:
+            asyncio.set_event_loop(loop)
+            loaded = importlib.import_module("infra.asgi").app
+            asyncio.set_event_loop(None)
         yield loaded
         loaded.close()
         # Other tests load the functions with an environment of their own.
