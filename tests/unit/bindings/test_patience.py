@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Generator, Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import pairwise
 
 import pytest
@@ -24,7 +24,7 @@ class Operation:
 
     def __init__(self, seconds: float, tick: float = 0.16, failure: Exception | None = None) -> None:
         self.clock = FakeClock()
-        self.begun = self.clock.now()
+        self.begun = self.asked_at = self.clock.now()
         self.seconds, self.tick, self.failure = seconds, tick, failure
         self.closed = False
 
@@ -48,7 +48,9 @@ class Operation:
         printed: Callable[[ProtoModel | None], HttpResponse] | None = None,
     ) -> HttpResponse | StreamedResponse:
         steps: Steps = self.steps()
-        return patiently(self.clock, steps, printed or plainly, headers=HEADERS, broken=broken)
+        return patiently(
+            self.clock, steps, printed or plainly, asked_at=self.asked_at, headers=HEADERS, broken=broken
+        )
 
     def began(self) -> Iterator[bytes]:
         """The body of an answer that has begun and is yet to come."""
@@ -172,3 +174,28 @@ def test_where_nothing_streams_the_answer_is_waited_for() -> None:
 
     assert at_length(operation.steps(), plainly).body == b'{"id":"t-1"}'
     assert operation.age() == pytest.approx(300)
+
+
+@pytest.mark.parametrize("late", [1.0, 3.0, 10.0])
+def test_a_function_that_had_to_be_started_first_has_used_up_some_of_the_patience(late: float) -> None:
+    operation = Operation(20)
+    operation.asked_at -= timedelta(seconds=late)
+
+    assert isinstance(operation.answer(), StreamedResponse)
+    assert operation.age() <= max(0.0, 3.0 - late) + operation.tick
+
+
+def test_a_refusal_keeps_its_status_however_late_its_function_was_started() -> None:
+    operation = Operation(0, failure=TaskNotFoundError())
+    operation.asked_at -= timedelta(seconds=10)
+
+    with pytest.raises(TaskNotFoundError):
+        operation.answer()
+
+
+def test_a_gateway_whose_clock_is_ahead_costs_no_patience() -> None:
+    operation = Operation(20)
+    operation.asked_at += timedelta(seconds=60)
+
+    assert isinstance(operation.answer(), StreamedResponse)
+    assert operation.age() <= 3.0 + operation.tick

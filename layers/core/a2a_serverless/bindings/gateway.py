@@ -7,7 +7,7 @@ https://docs.aws.amazon.com/apigateway/latest/developerguide/set-up-lambda-proxy
 import base64
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from a2a_serverless.bindings.http import (
@@ -72,6 +72,7 @@ def request_of(event: Event, deadline: datetime = NEVER) -> HttpRequest:
         body=_body(event),
         origin=_origin(context, path),
         request_id=str(context.get("requestId") or ""),
+        arrived=_arrived(context),
         deadline=deadline,
     )
 
@@ -106,6 +107,11 @@ def event_of(response: HttpResponse) -> dict[str, Any]:
         "body": body,
         "isBase64Encoded": not textual,
     }
+
+
+def _arrived(context: Mapping[str, Any]) -> datetime | None:
+    epoch = context.get("requestTimeEpoch")
+    return datetime.fromtimestamp(epoch / 1000, UTC) if isinstance(epoch, int) else None
 
 
 def _headers(event: Event) -> dict[str, tuple[str, ...]]:

@@ -53,6 +53,7 @@ class HttpRequest:
         body: the bytes, whatever their encoding on the way.
         origin: the address the request came in by, `https://domain/stage`, as the gateway says it.
         request_id: names the request in the logs of the gateway.
+        arrived: when it reached the gateway, if that is said.
         deadline: when whoever answers it will have to have ended.
     """
 
@@ -63,6 +64,7 @@ class HttpRequest:
     body: bytes = b""
     origin: str = ""
     request_id: str = ""
+    arrived: datetime | None = None
     deadline: datetime = NEVER
 
     def header(self, name: str) -> str | None:

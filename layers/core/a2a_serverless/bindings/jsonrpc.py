@@ -148,7 +148,9 @@ def _result(called: OperationCall, service: Negotiated, request_id: Id) -> HttpR
 
     if not endpoint.streaming:
         return at_length(called.perform(), printed)
-    return patiently(endpoint.ports.clock, called.perform(), printed, headers=headers, broken=broken)
+    clock = endpoint.ports.clock
+    asked_at = called.request.arrived or clock.now()
+    return patiently(clock, called.perform(), printed, asked_at=asked_at, headers=headers, broken=broken)
 
 
 def _stream(called: OperationCall, service: Negotiated, request_id: Id) -> StreamedResponse:

@@ -7,7 +7,7 @@ the official client gives up after 5 seconds of silence.
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
-from datetime import timedelta
+from datetime import datetime, timedelta
 from http import HTTPStatus
 
 from a2a_serverless.bindings.http import HttpResponse, StreamedResponse
@@ -39,20 +39,25 @@ def patiently(
     steps: Steps,
     printed: Printed,
     *,
+    asked_at: datetime,
     headers: Mapping[str, str],
     broken: Callable[[Exception], bytes],
 ) -> HttpResponse | StreamedResponse:
     """The answer if it comes soon, otherwise one that has begun and is yet to come.
 
-    `headers` are those of every successful answer. What goes wrong after they left becomes a body made by
-    `broken`, which may raise instead.
+    `asked_at` is when the request reached the gateway: the client's own patience began then, and a function
+    that had to be started first has used up some of it. Whatever that was, a refusal still keeps its
+    status. `headers` are those of every successful answer. What goes wrong after they left becomes a body
+    made by `broken`, which may raise instead.
     """
-    headers_leave_at = clock.now() + PATIENT
-    while clock.now() < headers_leave_at:
+    headers_leave_at = min(asked_at, clock.now()) + PATIENT
+    waiting = True
+    while waiting:
         try:
             next(steps)
         except StopIteration as done:
             return printed(done.value)
+        waiting = clock.now() < headers_leave_at
     return StreamedResponse(HTTPStatus.OK, headers, _body(clock, steps, printed, broken))
 
 
