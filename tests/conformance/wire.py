@@ -6,20 +6,21 @@ waits.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
 
 from a2a_serverless.bindings import http_json, jsonrpc
 from a2a_serverless.bindings.caller import Admittance
-from a2a_serverless.bindings.http import HttpRequest, HttpResponse
+from a2a_serverless.bindings.http import HttpRequest, HttpResponse, StreamedResponse
 from a2a_serverless.bindings.service import Endpoint
 from a2a_serverless.operations.turns import run_turn
 from a2a_serverless.ports import Policy, Ports, TurnKey
 from a2a_serverless.protocol.operations import OPERATION_OF_METHOD
 from tests.conformance.agent import agent as scripted
 from tests.conformance.agent import answer
+from tests.fakes.event_source import EventSource
 from tests.fakes.ports import FakeClock, FakeExecutions, fake_ports
 
 Fields = Mapping[str, Any]
@@ -37,6 +38,7 @@ ROWS: Mapping[str, tuple[int, int, str]] = {
     "INVALID_PARAMS": (-32602, 400, "INVALID_ARGUMENT"),
     "INTERNAL_ERROR": (-32603, 500, "INTERNAL"),
     "UNAUTHENTICATED": (-31401, 401, "UNAUTHENTICATED"),
+    "RATE_LIMITED": (-31429, 429, "RESOURCE_EXHAUSTED"),
 }
 """JSON-RPC code, HTTP status and its google.rpc name for each reason (specification 5.4, 9.5, 11.6)."""
 
@@ -59,7 +61,7 @@ class Refused(Exception):
 
 @dataclass
 class Deployment:
-    """Everything behind the bindings. Anonymous callers are let in unless tokens are given."""
+    """Everything behind the bindings. It streams if its policy declares that it does."""
 
     clock: FakeClock = field(default_factory=FakeClock)
     policy: Policy = field(default_factory=lambda: Policy(deduplicate=True))
@@ -70,7 +72,9 @@ class Deployment:
         self.ports: Ports = fake_ports(
             clock=self.clock, executions=self.executions, policy=self.policy, answer=answer
         )
-        self.endpoint = Endpoint(self.ports, self.admittance)
+        self.endpoint = Endpoint(
+            self.ports, self.admittance, streaming="streaming" in self.policy.capabilities
+        )
 
     def _begin(self, turn: TurnKey) -> None:
         """Run the turn as soon as somebody waits, as another process would."""
@@ -103,10 +107,37 @@ class Client:
 
     def respond(self, method: str, fields: Fields) -> tuple[Any, HttpResponse]:
         """The result of an operation with the whole answer; raises Refused."""
-        return (_over_jsonrpc if self.binding == "JSONRPC" else _over_http_json)(self, method, fields)
+        return self._read(whole(self._ask(method, fields)))
+
+    def open(self, method: str, fields: Fields) -> "Stream":
+        """The stream that an operation opens; raises Refused, which only a plain answer can say."""
+        response = self._ask(method, fields)
+        if isinstance(response, StreamedResponse):
+            assert (response.status, response.headers["Content-Type"]) == (200, "text/event-stream")
+            return Stream(self.binding, response)
+        result, _ = self._read(response)
+        raise AssertionError(f"a stream was asked for, and this came: {result}")
+
+    def _ask(self, method: str, fields: Fields) -> HttpResponse | StreamedResponse:
+        return (_ask_jsonrpc if self.binding == "JSONRPC" else _ask_http_json)(self, method, fields)
+
+    def _read(self, response: HttpResponse) -> tuple[Any, HttpResponse]:
+        return (_read_jsonrpc if self.binding == "JSONRPC" else _read_http_json)(response), response
 
     def send(self, text: str = "tck-complete-task", *, message_id: str = "", **fields: Any) -> Any:
         """Send a text; `configuration` and `tenant` go beside the message, other fields into it."""
+        return self.call("SendMessage", self.message(text, message_id, **fields))
+
+    def stream(self, text: str = "tck-complete-task", *, message_id: str = "", **fields: Any) -> "Stream":
+        """Send a text and stream what comes of it; fields go where they go for `send`."""
+        return self.open("SendStreamingMessage", self.message(text, message_id, **fields))
+
+    def subscribe(self, task_id: str, **fields: Any) -> "Stream":
+        """SubscribeToTask."""
+        return self.open("SubscribeToTask", {"id": task_id, **fields})
+
+    def message(self, text: str, message_id: str = "", **fields: Any) -> dict[str, Any]:
+        """The request that sends a text, under an id of its own unless one is given."""
         beside: dict[str, Any] = {
             name: fields.pop(name) for name in ("configuration", "tenant") if name in fields
         }
@@ -116,7 +147,7 @@ class Client:
             "parts": [{"text": text}],
             **fields,
         }
-        return self.call("SendMessage", {"message": message, **beside})
+        return {"message": message, **beside}
 
     def task(self, text: str = "tck-complete-task", **fields: Any) -> Any:
         """The task that sending a text answers with."""
@@ -135,26 +166,61 @@ class Client:
         return self.call("ListTasks", fields)
 
 
-def _over_jsonrpc(client: Client, method: str, fields: Fields) -> tuple[Any, HttpResponse]:
+@dataclass
+class Stream:
+    """An open stream: each frame as it comes, out of its envelope. Time passes while the next is awaited."""
+
+    binding: str
+    response: StreamedResponse
+
+    def __post_init__(self) -> None:
+        self._events = iter(EventSource(self.response.chunks))
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        event = next(self._events)
+        if self.binding == "HTTP+JSON":
+            return event.data
+        assert (event.data["jsonrpc"], event.data["id"]) == ("2.0", "call-1")
+        return event.data["result"]
+
+    def close(self) -> None:
+        """Leave, as a client whose connection is cut."""
+        self.response.chunks.close()  # type: ignore[attr-defined]
+
+
+def whole(response: HttpResponse | StreamedResponse) -> HttpResponse:
+    """An answer with all of its body."""
+    if isinstance(response, HttpResponse):
+        return response
+    return HttpResponse(response.status, response.headers, b"".join(response.chunks))
+
+
+def _ask_jsonrpc(client: Client, method: str, fields: Fields) -> HttpResponse | StreamedResponse:
     body = json.dumps({"jsonrpc": "2.0", "id": "call-1", "method": method, "params": fields}).encode()
-    response = jsonrpc.answer(
+    return jsonrpc.answer(
         client.deployment.endpoint,
         HttpRequest("POST", "/", client.headers, client.query, body, "https://agent.example"),
     )
+
+
+def _read_jsonrpc(response: HttpResponse) -> Any:
     reply = json.loads(response.body)
     assert reply["jsonrpc"] == "2.0"
     assert response.headers["Content-Type"] == "application/json"
     if "error" not in reply:
         assert (response.status, reply["id"]) == (200, "call-1")
-        return reply["result"], response
+        return reply["result"]
     error = reply["error"]
     refused = Refused(error["message"], error["data"])
     code, status, _ = ROWS[refused.reason]
-    assert (error["code"], response.status) == (code, status if status == 401 else 200)
+    assert (error["code"], response.status) == (code, status if status in (401, 429) else 200)
     raise refused
 
 
-def _over_http_json(client: Client, method: str, fields: Fields) -> tuple[Any, HttpResponse]:
+def _ask_http_json(client: Client, method: str, fields: Fields) -> HttpResponse | StreamedResponse:
     operation = OPERATION_OF_METHOD[method]
     left = dict(fields)
     tenant = left.pop("tenant", None)
@@ -171,10 +237,13 @@ def _over_http_json(client: Client, method: str, fields: Fields) -> tuple[Any, H
         json.dumps(left).encode() if verb == "POST" else b"",
         "https://agent.example",
     )
-    response = http_json.answer(client.deployment.endpoint, request)
+    return http_json.answer(client.deployment.endpoint, request)
+
+
+def _read_http_json(response: HttpResponse) -> Any:
     body = json.loads(response.body)
     if response.status == 200:
-        return body, response
+        return body
     error = body["error"]
     refused = Refused(error["message"], error["details"])
     _, status, name = ROWS[refused.reason]
