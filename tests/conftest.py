@@ -1,0 +1,22 @@
+"""What every test shares: an event loop for Mangum, which takes the current one and makes one it never closes."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def lent_loop() -> Iterator[asyncio.AbstractEventLoop]:
+    """The loop that is there as long as tests run."""
+    with closing(asyncio.new_event_loop()) as loop:
+        asyncio.set_event_loop(loop)
+        yield loop
+        asyncio.set_event_loop(None)
+
+
+@pytest.fixture(autouse=True)
+def current_loop(lent_loop: asyncio.AbstractEventLoop) -> None:
+    """The same loop at the start of every test: `asyncio.run` leaves none behind."""
+    asyncio.set_event_loop(lent_loop)
