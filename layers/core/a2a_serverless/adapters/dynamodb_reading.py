@@ -19,7 +19,7 @@ from a2a_serverless.tasks.log import LoggedEvent, TaskKey
 GUESSED_AT_MOST = 24
 """The longest log that is read together with its head; a longer one likely has a snapshot to start from."""
 
-FIRST_STEP = 1
+FIRST_STEP = 4
 """Positions looked at beyond the known end the first time; each further time twice as many, up to a batch."""
 
 

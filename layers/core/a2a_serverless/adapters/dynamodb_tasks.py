@@ -9,6 +9,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from a2a_serverless.adapters.dynamodb_bodies import Bodies
@@ -27,7 +28,14 @@ from a2a_serverless.adapters.dynamodb_table import (
 from a2a_serverless.ports import Contents, Head, Identifiers, PositionTakenError, TaskPage, TaskQuery
 from a2a_serverless.protocol.scalars import print_timestamp
 from a2a_serverless.tasks.fold import LoggedTask, fold
-from a2a_serverless.tasks.log import SCHEMA_VERSION, LoggedEvent, TaskKey, entry_body, read_entry
+from a2a_serverless.tasks.log import (
+    SCHEMA_VERSION,
+    LoggedEvent,
+    TaskKey,
+    TurnSettled,
+    entry_body,
+    read_entry,
+)
 
 POSITION_IS_FREE = IS_ABSENT
 """No event stands at the position; one whose task has expired counts as none."""
@@ -103,13 +111,19 @@ class DynamoTasks:
         return fold(start, (self._event(found[place]) for place in places))
 
     def load_many(self, keys: Sequence[TaskKey]) -> Sequence[LoggedTask]:
-        """The tasks of these keys, in the same order: a round for the heads, a round for the rest."""
+        """The tasks of these keys, in the same order: a round for the heads, a round for the rest.
+
+        Eventually consistent, for half the price: the index that the keys were found in lags as well.
+        """
         readings = {key: Reading(key) for key in keys}
-        read_all(readings.values(), self._fetch)
+        read_all(readings.values(), partial(self.table.get_all, consistent=False))
         return [readings[key].task(self._snapshot, self._event) for key in keys]
 
     def events_after(self, key: TaskKey, position: int, limit: int) -> Sequence[LoggedEvent]:
-        """Up to `limit` events right after `position`, eventually consistent; half a read unit when none."""
+        """Up to `limit` events right after `position`, eventually consistent; half a read unit when none.
+
+        Nothing is looked for behind the end of a turn: what follows that waits for somebody's answer.
+        """
         found: list[LoggedEvent] = []
         step = 1
         while len(found) < limit:
@@ -120,6 +134,8 @@ class DynamoTasks:
                 if place not in answers:
                     return found
                 found.append(self._event(answers[place]))
+                if isinstance(found[-1].entry, TurnSettled):
+                    return found
             step = FIRST_TAIL_STEP if step == 1 else 2 * step
         return found
 

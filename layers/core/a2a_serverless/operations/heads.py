@@ -5,10 +5,14 @@ from a2a_serverless.tasks.fold import LoggedTask
 
 
 def head_of(policy: Policy, task: LoggedTask, *, snapshot: int = 0) -> Head:
-    """The head of an existing task: due for a look while a turn is open, and only then."""
+    """The head of an existing task: due for a look while a turn is open, and only then.
+
+    The moment counts from the turn's message, so that a turn that merely goes on moves nothing in the index.
+    """
     status = task.current
     if status.timestamp is None:
         raise ValueError("a logged status always has a time")
+    begun = task.turns[-1].received_at or status.timestamp
     return Head(
         position=task.position,
         state=status.state,
@@ -16,5 +20,5 @@ def head_of(policy: Policy, task: LoggedTask, *, snapshot: int = 0) -> Head:
         context_id=task.context_id,
         expires=task.expires,
         snapshot=snapshot,
-        due_at=status.timestamp + policy.due_after if task.open_turn is not None else None,
+        due_at=begun + policy.due_after if task.open_turn is not None else None,
     )

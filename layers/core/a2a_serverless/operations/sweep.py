@@ -30,7 +30,8 @@ def sweep(ports: Ports) -> int:
         except Exception as error:  # noqa: BLE001  see above
             ports.incidents.report(error, swept=str(entry.what))
             ports.metrics.count("SweepFailed")
-    ports.metrics.count("Swept", len(entries))
+    if entries:
+        ports.metrics.count("Swept", len(entries))
     return len(entries)
 
 

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from a2a_serverless.protocol.objects import TaskState
 from a2a_serverless.protocol.protojson import ProtoModel
+from a2a_serverless.protocol.scalars import Timestamp
 from a2a_serverless.tasks.assembly import Assembly
 from a2a_serverless.tasks.content import LoggedArtifact, LoggedMessage, LoggedStatus
 from a2a_serverless.tasks.lifecycle import TERMINAL, WAITING
@@ -33,6 +34,7 @@ class TurnRecord(ProtoModel):
 
     position: int
     message_id: str
+    received_at: Timestamp | None = None
     claims: dict[str, str] = Field(default_factory=dict)
     accepted_output_modes: tuple[str, ...] = ()
 
@@ -173,6 +175,7 @@ class Folding:
             TurnRecord(
                 position=self.position,
                 message_id=received.message.message_id,
+                received_at=received.received_at,
                 claims=received.claims,
                 accepted_output_modes=received.accepted_output_modes,
             )
