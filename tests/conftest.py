@@ -1,4 +1,4 @@
-"""What every test shares: an event loop for Mangum, which takes the current one and makes one it never closes."""
+"""What every test shares: an event loop for Mangum, which would make one of its own and never close it."""
 
 import asyncio
 from collections.abc import Iterator
