@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from infra.local.template import REGION
-from tests.integration.functions.deployment import FOLDERS, Deployed
+from tests.integration.functions.deployment import FOLDERS, Deployed, StreamingDeployed
 from tests.integration.ports.backends import Backend, moto
 
 
@@ -38,6 +38,22 @@ def deployed(backend: Backend) -> Iterator[Deployed]:
         for name, value in environment.items():
             patch.setenv(name, value)
         yield Deployed({name: load(name) for name in FOLDERS}, backend)
+
+
+@pytest.fixture(scope="package")
+def streaming(deployed: Deployed) -> StreamingDeployed:
+    """The API's functions once more, as they are where answers leave piece by piece."""
+    environment = {
+        "STREAMING": "on",
+        "STREAMS_PER_CALLER": "3",
+        "BLOCKING_WAIT_SECONDS": "4",
+        "LOCAL_PRINCIPAL": "streamer",
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        loaded = {name: load(name) for name in ("card", "http_json", "jsonrpc")}
+    return StreamingDeployed({**deployed.modules, **loaded}, deployed.backend)
 
 
 def load(name: str) -> object:
