@@ -4,19 +4,18 @@ Carries one invocation at a time, kills the process when the function's time is 
 into the error Lambda gives. Which invocation comes next is the pool's business.
 """
 
-import contextlib
 import json
+import os
 import signal
-import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from pathlib import Path
 from queue import SimpleQueue
 from typing import Protocol
 
 from infra.local.console import Console
+from infra.local.function_logs import FunctionLog
 from infra.local.invocations import Invocation, Outcome, broken_off, exited, timed_out
+from infra.local.launching import Launcher, Process
 from infra.local.runtime_api import NextInvocation, RuntimeApi
 from infra.local.streams import Stream
 from infra.local.template import Function
@@ -39,17 +38,10 @@ class Work(Protocol):
 
 
 class ProcessEnvironment:
-    """A function's process; `start` spawns it."""
+    """A function's process; `start` has it made."""
 
     def __init__(
-        self,
-        function: Function,
-        work: Work,
-        console: Console,
-        *,
-        command: Sequence[str],
-        variables: Mapping[str, str],
-        log_folder: Path | None,
+        self, function: Function, work: Work, console: Console, *, launcher: Launcher, log: FunctionLog
     ) -> None:
         self.inbox: SimpleQueue[Invocation | None] = SimpleQueue()
         self.ready = threading.Event()
@@ -60,41 +52,27 @@ class ProcessEnvironment:
         self._name = function.folder.name
         self._work = work
         self._console = console
-        self._command = command
-        self._variables = variables
-        self._log_folder = log_folder
+        self._launcher = launcher
+        self._log = log
         self._api = RuntimeApi(self, self._name)
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Process | None = None
         self._current: Invocation | None = None
         self._clock: threading.Timer | None = None
         self._ended = False
         self._lock = threading.Lock()
 
     def start(self) -> None:
-        """Spawn the process and watch over it."""
+        """Have the process made, and watch over it."""
         self._api.start()
-        variables = {**self._variables, "AWS_LAMBDA_RUNTIME_API": self._api.address}
-        log = self._log_folder / f"{self._name}.log" if self._log_folder else None
-        with contextlib.ExitStack() as files:
-            sink = files.enter_context(log.open("ab")) if log else subprocess.PIPE
-            self._process = subprocess.Popen(  # noqa: S603 - our own runtime loop
-                self._command,
-                env=variables,
-                cwd=self._function.folder,
-                stdin=subprocess.DEVNULL,
-                stdout=sink,
-                stderr=subprocess.STDOUT,
-                # A Ctrl-C at the terminal is for the stack, which ends its processes in order.
-                start_new_session=True,
-            )
-        threading.Thread(target=self._watch, args=(self._process,), name=self._name, daemon=True).start()
-        if self._process.stdout is not None:
-            threading.Thread(target=self._read_log, name=f"{self._name}-log", daemon=True).start()
+        threading.Thread(target=self._live, name=self._name, daemon=True).start()
 
     def end(self) -> None:
         """End the process at once, whatever it does."""
-        if self._process is not None:
-            self._process.kill()
+        with self._lock:
+            self._ended = True
+            process = self._process
+        if process is not None:
+            process.kill()
 
     def next_invocation(self) -> NextInvocation | None:
         self.ready.set()
@@ -160,8 +138,20 @@ class ProcessEnvironment:
             self._console.say(f"function {self._name} timed out after {seconds:g} s, process ended")
             self.end()
 
-    def _watch(self, process: subprocess.Popen[bytes]) -> None:
-        status = process.wait()
+    def _live(self) -> None:
+        sink = self._log.open()
+        try:
+            process = self._launcher.launch(self._api.address, sink)
+        finally:
+            os.close(sink)
+        with self._lock:
+            self._process = process
+            unwanted = self._ended
+        if unwanted:
+            process.kill()
+        self._bury(process.wait())
+
+    def _bury(self, status: int) -> None:
         how = f"signal: {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
         with self._lock:
             self._ended = True
@@ -175,16 +165,6 @@ class ProcessEnvironment:
         # Wakes the Runtime API's thread if it still waits for work.
         self.inbox.put(None)
         self._work.left(self)
-
-    def _read_log(self) -> None:
-        process = self._process
-        if process is None or process.stdout is None:
-            return
-        with process.stdout as lines:
-            for line in lines:
-                # Inside an event the runtime parts lines by carriage returns, as Lambda wants it.
-                for part in line.decode(errors="replace").rstrip("\r\n").split("\r"):
-                    self._console.log(self._name, part)
 
 
 def _reason(payload: bytes) -> str:

@@ -15,9 +15,6 @@ from infra.local.environments import ProcessEnvironment, Work
 from infra.local.invocations import Invocation, Outcome, exited
 from infra.local.runtime_api import MAX_PAYLOAD_BYTES
 
-MAX_STARTING: Final = 2
-"""Environments of one function that start at the same time; more only slow each other down."""
-
 IDLE_SECONDS: Final = 120.0
 """After which an environment without work ends, unless it is the last one."""
 
@@ -29,11 +26,12 @@ class RequestTooLargeError(Exception):
 
 
 class FunctionPool:
-    """The environments of one function, at most `cap`."""
+    """The environments of one function, at most `cap`, of which at most `starting` start at the same time."""
 
-    def __init__(self, new_environment: StartEnvironment, *, cap: int) -> None:
+    def __init__(self, new_environment: StartEnvironment, *, cap: int, starting: int) -> None:
         self._new_environment = new_environment
         self._cap = cap
+        self._starting = starting
         self._lock = threading.Lock()
         self._environments: set[ProcessEnvironment] = set()
         self._idle: list[ProcessEnvironment] = []
@@ -87,6 +85,8 @@ class FunctionPool:
 
     def take(self, environment: ProcessEnvironment) -> Invocation | None:
         self._settled_start.set()
+        # One that has started makes way for the next to start.
+        self._grow()
         with self._lock:
             if environment.retired:
                 return None
@@ -137,7 +137,7 @@ class FunctionPool:
             with self._lock:
                 living = [environment for environment in self._environments if not environment.retired]
                 starting = sum(not environment.ready.is_set() for environment in living)
-                enough = len(self._waiting) <= starting or starting >= MAX_STARTING
+                enough = len(self._waiting) <= starting or starting >= self._starting
                 if enough or len(living) >= self._cap or self._closed:
                     return
             self._spawn()

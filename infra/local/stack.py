@@ -3,12 +3,14 @@
 The composition root of this package; every other file knows only its own part.
 """
 
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -16,9 +18,11 @@ from infra.local.aws import ROOT, Aws, AwsDidNotStartError, clean_environment, c
 from infra.local.console import Console
 from infra.local.environments import ProcessEnvironment, Work
 from infra.local.front import Front
+from infra.local.function_logs import FunctionLog
 from infra.local.gateway import MAX_BODY_BYTES
 from infra.local.http import Server, listen
 from infra.local.lambda_api import LambdaApi
+from infra.local.launching import Copying, Launcher, Original, Starting
 from infra.local.options import Options, function_variables
 from infra.local.pool import FunctionPool
 from infra.local.schedule import Scheduler
@@ -28,8 +32,14 @@ STREAMING_LAYER: Final = ROOT / "layers" / "streaming"
 BOOTSTRAP: Final = STREAMING_LAYER / "bootstrap"
 LAYERS: Final = (ROOT / "layers" / "core", ROOT / "layers" / "agents", STREAMING_LAYER / "python")
 
-CAP: Final = 20
+CAP: Final = 120
 """Most environments of one function."""
+
+STARTING_AFRESH: Final = 2
+"""Processes of one function that start at the same time; more only slow each other down."""
+
+STARTING_COPIES: Final = 16
+"""Copies of one process that are made at the same time; each takes milliseconds."""
 
 START_SECONDS: Final = 30.0
 """How long `wait_until_ready` waits for the API's functions to load their handlers."""
@@ -51,6 +61,7 @@ class Stack:
         self._options = options
         self._console = console
         self._pools: dict[str, FunctionPool] = {}
+        self._copying: list[Copying] = []
         by_name: dict[str, FunctionPool] = {}
         self._lambda_api = LambdaApi(by_name)
         self._aws = Aws(deployment, self._lambda_api.address)
@@ -65,7 +76,7 @@ class Stack:
             local = replace(function, environment={**function.environment, **chosen})
             if function.folder.name == "turn" and options.turn_timeout_seconds is not None:
                 local = replace(local, timeout_seconds=options.turn_timeout_seconds)
-            pool = FunctionPool(self._environment_of(local), cap=CAP)
+            pool = self._pool_of(local)
             self._pools[function.logical_id] = by_name[function.name] = pool
         self._eager = [
             self._pools[name] for name in dict.fromkeys(route.function for route in deployment.routes)
@@ -121,9 +132,14 @@ class Stack:
         self._front.start()
         for scheduler in self._schedulers:
             scheduler.start()
+        # The others are not needed yet, and soon will be.
+        for launcher in self._copying:
+            launcher.prepare()
 
     def restart_functions(self) -> None:
         """Replace every function process: idle ones now, busy ones after what they do."""
+        for launcher in self._copying:
+            launcher.renew()
         for pool in self._pools.values():
             pool.restart()
         for pool in self._eager:
@@ -136,26 +152,38 @@ class Stack:
             scheduler.close()
         for pool in self._pools.values():
             pool.close()
+        for launcher in self._copying:
+            launcher.close()
         self._lambda_api.close()
         self._aws.close()
 
-    def _environment_of(self, function: Function) -> Callable[[Work], ProcessEnvironment]:
+    def _pool_of(self, function: Function) -> FunctionPool:
         variables = {**self._variables, **function.environment, **lambda_variables(function)}
-        folder = self._options.log_folder
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
+        log = FunctionLog(function.folder.name, self._options.log_folder, self._console)
+        launcher: Launcher = Starting((str(BOOTSTRAP), sys.executable), variables, function.folder)
+        starting = STARTING_AFRESH
+        if sys.platform == "linux":
+            launcher = Copying(partial(original, variables, function.folder, log), launcher)
+            self._copying.append(launcher)
+            starting = STARTING_COPIES
 
-        def start(work: Work) -> ProcessEnvironment:
-            return ProcessEnvironment(
-                function,
-                work,
-                self._console,
-                command=(str(BOOTSTRAP), sys.executable),
-                variables=variables,
-                log_folder=folder,
-            )
+        def new_environment(work: Work) -> ProcessEnvironment:
+            return ProcessEnvironment(function, work, self._console, launcher=launcher, log=log)
 
-        return start
+        return FunctionPool(new_environment, cap=CAP, starting=starting)
+
+
+def original(variables: Mapping[str, str], folder: Path, log: FunctionLog) -> Original:
+    """Load a function's handler in a process that can be copied, its words going to the function's log.
+
+    Raises:
+        CannotCopyError: It cannot be copied.
+    """
+    sink = log.open()
+    try:
+        return Original(variables, folder, sink)
+    finally:
+        os.close(sink)
 
 
 def lambda_variables(function: Function) -> Mapping[str, str]:

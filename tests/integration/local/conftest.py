@@ -1,23 +1,26 @@
 """A function's pool of real processes, on our runtime loop unless a test wants another."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 
 import pytest
 
-from infra.local.aws import clean_environment
+from infra.local.aws import ROOT, clean_environment
 from infra.local.console import Console
 from infra.local.environments import ProcessEnvironment, Work
+from infra.local.function_logs import FunctionLog
+from infra.local.launching import Copying, Launcher, Starting
 from infra.local.pool import FunctionPool
-from infra.local.stack import BOOTSTRAP, lambda_variables
+from infra.local.stack import BOOTSTRAP, LAYERS, lambda_variables, original
 from infra.local.template import Function
 from tests.integration.local.handlers import API, write
 
 PATIENCE = 20
 
-OUR_LOOP = (str(BOOTSTRAP), sys.executable)
+collect_ignore = [] if sys.platform == "linux" else ["test_copies.py"]
 
 
 class Lines(Console):
@@ -49,6 +52,27 @@ def console() -> Iterator[Lines]:
 
 
 PoolOf = Callable[..., FunctionPool]
+LauncherOf = Callable[[Function, dict[str, str], FunctionLog], Launcher]
+
+
+def our_loop(function: Function, variables: dict[str, str], log: FunctionLog) -> Launcher:
+    return Starting((str(BOOTSTRAP), sys.executable), variables, function.folder)
+
+
+@pytest.fixture
+def copying() -> Iterator[LauncherOf]:
+    """Make launchers that copy; their originals end with the test."""
+    made: list[Copying] = []
+
+    def make(function: Function, variables: dict[str, str], log: FunctionLog) -> Launcher:
+        known = {**variables, "PYTHONPATH": ":".join(map(str, (LAYERS[-1], ROOT)))}
+        afresh = our_loop(function, known, log)
+        made.append(Copying(partial(original, known, function.folder, log), afresh))
+        return made[-1]
+
+    yield make
+    for launcher in made:
+        launcher.close()
 
 
 @pytest.fixture
@@ -57,7 +81,7 @@ def pool_of(tmp_path: Path, console: Lines) -> Iterator[PoolOf]:
     pools: list[FunctionPool] = []
 
     def make(
-        source: str = API, *, timeout: float = 20, cap: int = 3, command: Sequence[str] = OUR_LOOP
+        source: str = API, *, timeout: float = 20, cap: int = 3, launched: LauncherOf = our_loop
     ) -> FunctionPool:
         function = Function(
             logical_id="ApiFunction",
@@ -68,14 +92,13 @@ def pool_of(tmp_path: Path, console: Lines) -> Iterator[PoolOf]:
             memory_mb=128,
             environment={},
         )
-        variables = {**clean_environment(), **lambda_variables(function)}
+        log = FunctionLog("api", None, console)
+        launcher = launched(function, {**clean_environment(), **lambda_variables(function)}, log)
 
         def start(work: Work) -> ProcessEnvironment:
-            return ProcessEnvironment(
-                function, work, console, command=command, variables=variables, log_folder=None
-            )
+            return ProcessEnvironment(function, work, console, launcher=launcher, log=log)
 
-        pools.append(FunctionPool(start, cap=cap))
+        pools.append(FunctionPool(start, cap=cap, starting=2))
         return pools[-1]
 
     yield make

@@ -4,13 +4,17 @@ import json
 import os
 import signal
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from infra.local.function_logs import FunctionLog
 from infra.local.invocations import Invocation, Outcome
+from infra.local.launching import Launcher, Starting
 from infra.local.pool import FunctionPool, RequestTooLargeError
+from infra.local.template import Function
 from tests.integration.local.conftest import PATIENCE, Lines, PoolOf
 
 
@@ -74,6 +78,22 @@ def test_invocations_that_overlap_run_in_processes_of_their_own_up_to_the_cap(
 
     pids = {body(waiting)["pid"], *(seen["pid"] for seen in meanwhile)}
     assert len(pids) == 2
+
+
+def test_as_many_invocations_run_at_once_as_there_are_however_few_may_start_at_once(
+    pool_of: PoolOf, tmp_path: Path
+) -> None:
+    pool = pool_of(cap=5)
+    gates = [tmp_path / f"gate{number}" for number in range(5)]
+    for gate in gates:
+        os.mkfifo(gate)
+    running = [submit(pool, {"do": "wait", "for": str(gate)}) for gate in gates]
+    with ExitStack() as open_gates:
+        # A gate opens when its function stands before it: all five do before the first may go on.
+        for gate in gates:
+            open_gates.enter_context(gate.open("wb"))
+
+    assert len({body(invocation)["pid"] for invocation in running}) == 5
 
 
 def test_invocations_over_the_cap_wait_for_a_process(pool_of: PoolOf, gate: Path) -> None:
@@ -184,9 +204,13 @@ def test_awss_own_runtime_client_gives_the_same_outcome_as_our_loop(
     pool_of: PoolOf, event: dict[str, Any]
 ) -> None:
     ours = outcome(submit(pool_of(), event))
-    awss = outcome(submit(pool_of(command=(sys.executable, "-m", "awslambdaric", "app.handler")), event))
+    awss = outcome(submit(pool_of(launched=awss_client), event))
 
     assert comparable(ours) == comparable(awss)
+
+
+def awss_client(function: Function, variables: dict[str, str], log: FunctionLog) -> Launcher:
+    return Starting((sys.executable, "-m", "awslambdaric", "app.handler"), variables, function.folder)
 
 
 def comparable(settled: Outcome) -> tuple[bool, object]:
