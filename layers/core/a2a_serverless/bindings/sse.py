@@ -7,6 +7,7 @@ after 5 seconds of silence.
 
 from collections.abc import Callable, Generator, Iterator
 from datetime import timedelta
+from itertools import chain
 
 from a2a_serverless.operations.streams import Frame, Frames
 from a2a_serverless.ports import Clock
@@ -47,11 +48,9 @@ def _body(
     printed: Printed,
     broken: Callable[[Exception], str],
 ) -> Generator[bytes, None, None]:
+    said_at = clock.now()
     try:
-        if first is not None:
-            yield _event(first, printed)
-        said_at = clock.now()
-        for frame in frames:
+        for frame in chain([first], frames):
             if frame is not None:
                 yield _event(frame, printed)
             elif clock.now() - said_at < SILENCE:
