@@ -69,7 +69,7 @@ class StreamingDeployed(Deployed):
     def answer(
         self, function: str, event: Mapping[str, Any], remaining_ms: int = 60_000
     ) -> tuple[Mapping[str, Any], Iterator[bytes]]:
-        """The prelude and the pieces of what the function returns, if the runtime loop knows how to send it."""
+        """The prelude and the pieces of what the function returns, if the runtime loop can send it."""
         answer = self.modules[function].handler(
             json.loads(json.dumps(event)), Context(function, remaining_ms)
         )

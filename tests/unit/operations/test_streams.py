@@ -19,7 +19,8 @@ from a2a_serverless.protocol.errors import (
 )
 from a2a_serverless.protocol.objects import Message, Part, Role
 from a2a_serverless.protocol.requests import CancelTaskRequest, SubscribeToTaskRequest
-from a2a_serverless.tasks.log import LoggedEvent, Voided
+from a2a_serverless.tasks.content import LoggedMessage, LoggedPart
+from a2a_serverless.tasks.log import LoggedEvent, MessageReceived, Voided
 from tests.fakes.ports import FakeContents, FakeStreamPlaces
 from tests.unit.operations.world import CALLER, World, request
 
@@ -336,6 +337,22 @@ def test_a_last_event_id_that_this_task_never_gave_is_refused(world: World, last
         followed(world, task.id, last)
 
     assert [violation.field for violation in refused.value.violations] == ["lastEventId"]
+
+
+def test_a_position_at_which_there_was_no_task_yet_is_no_event_of_it(world: World) -> None:
+    """A message refused at once leaves a void; a stream never showed it."""
+    key, expires = CALLER.task("t"), int(world.clock.now().timestamp()) + 3600
+    received = MessageReceived(
+        message=LoggedMessage(message_id="m", role=Role.USER, parts=(LoggedPart(text="go"),)),
+        context_id="c",
+        received_at=world.clock.now(),
+    )
+    for position, entry in enumerate((Voided(), received), 1):
+        world.ports.tasks.append(key, LoggedEvent(position, "w", expires, entry))
+
+    with pytest.raises(InvalidParamsError):
+        followed(world, "t", "1")
+    assert next(followed(world, "t", "2")) is not None
 
 
 def test_one_caller_may_have_only_so_many_streams_open_at_once() -> None:
