@@ -6,6 +6,7 @@ The composition root of this package; every other file knows only its own part.
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -132,9 +133,7 @@ class Stack:
         self._front.start()
         for scheduler in self._schedulers:
             scheduler.start()
-        # The others are not needed yet, and soon will be.
-        for launcher in self._copying:
-            launcher.prepare()
+        threading.Thread(target=self._prepare, name="prepare", daemon=True).start()
 
     def restart_functions(self) -> None:
         """Replace every function process: idle ones now, busy ones after what they do."""
@@ -156,6 +155,11 @@ class Stack:
             launcher.close()
         self._lambda_api.close()
         self._aws.close()
+
+    def _prepare(self) -> None:
+        """Load the handlers that are not needed yet and soon will be."""
+        for launcher in self._copying:
+            launcher.prepare()
 
     def _pool_of(self, function: Function) -> FunctionPool:
         variables = {**self._variables, **function.environment, **lambda_variables(function)}

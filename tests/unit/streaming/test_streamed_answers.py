@@ -101,7 +101,7 @@ def test_a_reader_that_leaves_ends_the_production_and_not_the_loop(
 
     assert closed.wait(PATIENCE)
     thread.join(PATIENCE)
-    assert "[ERROR] Runtime.StreamBroken" in capsys.readouterr().out
+    assert "[INFO] Runtime.StreamBroken" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -41,9 +41,9 @@ class Failure:
             "stackTrace": self.stack_trace,
         }
 
-    def as_log_text(self) -> str:
+    def as_log_text(self, level: str = "ERROR") -> str:
         """Return one log event: a line feed would start the next one, so carriage returns part the lines."""
-        lines = [f"[ERROR] {self.error_type}: {self.message}"]
+        lines = [f"[{level}] {self.error_type}: {self.message}"]
         if self.stack_trace:
             lines += ["Traceback (most recent call last):", *self.stack_trace]
         return "\r".join(line.rstrip("\n").replace("\n", "\r") for line in lines)

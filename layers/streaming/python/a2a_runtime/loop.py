@@ -113,8 +113,8 @@ def stream(api: RuntimeApi, invocation: Invocation, answer: StreamedAnswer) -> N
     except (TypeError, ValueError) as error:
         fail(api, invocation, failure_of(error, invocation.request_id))
     except RuntimeApiError as gone:
-        # The reader left in the middle: there is nobody to answer, and the next invocation may be served.
-        write_log(Failure("Runtime.StreamBroken", str(gone), invocation.request_id))
+        # The reader left in the middle, as readers do: nobody is to be answered, the next may be served.
+        write_log(Failure("Runtime.StreamBroken", str(gone), invocation.request_id), "INFO")
 
 
 def name_trace(invocation: Invocation, environ: MutableMapping[str, str]) -> None:
@@ -126,6 +126,6 @@ def name_trace(invocation: Invocation, environ: MutableMapping[str, str]) -> Non
         environ["_X_AMZN_TRACE_ID"] = trace
 
 
-def write_log(failure: Failure) -> None:
+def write_log(failure: Failure, level: str = "ERROR") -> None:
     """Leave the reason in the function's log, as one event."""
-    print(failure.as_log_text(), file=sys.stdout, flush=True)  # noqa: T201 - standard output is Lambda's log
+    print(failure.as_log_text(level), file=sys.stdout, flush=True)  # noqa: T201 - standard output is Lambda's log
