@@ -38,9 +38,9 @@ def faults() -> Iterator[str]:
         for library in (BUILD / layer).rglob("*.so"):
             if library.read_bytes()[18] != AARCH64:
                 yield f"{library} is not for arm64"
-    wrapper = BUILD / "StreamingLayer" / "bootstrap"
-    if not wrapper.stat().st_mode & 0o111:
-        yield f"{wrapper} cannot be executed"
+    for wrapper in (BUILD / "StreamingLayer" / name for name in ("bootstrap", "web-server")):
+        if not wrapper.stat().st_mode & 0o111:
+            yield f"{wrapper} cannot be executed"
     shared = sum(zipped(BUILD / layer) for layer in LAYERS)
     for function in FUNCTIONS:
         if not (BUILD / function / "app.py").is_file():
