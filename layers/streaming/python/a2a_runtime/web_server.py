@@ -8,6 +8,7 @@ Adapter: https://github.com/awslabs/aws-lambda-web-adapter.
 import json
 import os
 import sys
+import time
 from collections.abc import Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,6 +26,9 @@ from a2a_runtime.streaming import chunk
 
 REQUEST_CONTEXT: Final = "x-amzn-request-context"
 LAMBDA_CONTEXT: Final = "x-amzn-lambda-context"
+LONGEST_SECONDS: Final = 900
+"""How long any invocation may take."""
+
 BODILESS: Final = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
 
 
@@ -76,11 +80,12 @@ class Exchange(BaseHTTPRequestHandler):
         )
 
     def lambda_context(self) -> LambdaContext:
-        """Return the context of the invocation behind the request."""
+        """Return the context of the invocation behind the request; without the adapter there is time enough."""
         told = self.told(LAMBDA_CONTEXT)
+        deadline = told.get("deadline") or int((time.time() + LONGEST_SECONDS) * 1000)
         headers = {
             "lambda-runtime-invoked-function-arn": str(told.get("invoked_function_arn", "")),
-            "lambda-runtime-deadline-ms": str(told.get("deadline", 0)),
+            "lambda-runtime-deadline-ms": str(deadline),
         }
         return context_of(Invocation(str(told.get("request_id", "")), b"", headers), self.server.environ)
 
