@@ -7,6 +7,8 @@ it cannot.
 import importlib
 import sys
 
+from a2a_serverless.agent import AgentProfile
+
 
 def problem_with(agent: str) -> str:
     """Return why `module:attribute` cannot be used; "" when it can."""
@@ -19,6 +21,8 @@ def problem_with(agent: str) -> str:
         return f"module {module_name} has no attribute {attribute!r}"
     if not callable(getattr(module, attribute)):
         return f"{agent} is not callable"
+    if not isinstance(getattr(module, "profile", None), AgentProfile):
+        return f"module {module_name} has no profile: an AgentProfile of that name, which becomes the card"
     return ""
 
 

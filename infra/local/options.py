@@ -5,6 +5,7 @@ Pure: text in, values out. Starts nothing and reads no file.
 
 import argparse
 import hashlib
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Final, NoReturn
 
 MODULE_ATTRIBUTE: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 PRINCIPAL: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+BEARER_TOKEN: Final = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
 
 DESCRIPTION: Final = """\
 Run the whole deployment on 127.0.0.1, with no AWS account and no Docker: API, functions, state machine, table
@@ -188,14 +190,16 @@ def module_attribute(text: str) -> str:
 def principal_token(text: str) -> tuple[str, str]:
     """Read NAME=TOKEN."""
     name, _, token = text.partition("=")
-    if not PRINCIPAL.fullmatch(name) or not token:
-        raise argparse.ArgumentTypeError("expected NAME=TOKEN, the name of letters, digits, `_`, `.` and `-`")
+    if not PRINCIPAL.fullmatch(name) or not BEARER_TOKEN.fullmatch(token):
+        raise argparse.ArgumentTypeError(
+            "expected NAME=TOKEN, both of letters, digits, `_`, `.` and `-`; the token also of `~+/=`"
+        )
     return name, token
 
 
 def seconds(text: str) -> float:
     """Read a positive number of seconds."""
     number = float(text)
-    if number <= 0:
+    if not 0 < number < math.inf:
         raise argparse.ArgumentTypeError(f"{text} is no time to run for")
     return number

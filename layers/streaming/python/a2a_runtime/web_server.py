@@ -80,7 +80,7 @@ class Exchange(BaseHTTPRequestHandler):
         )
 
     def lambda_context(self) -> LambdaContext:
-        """Return the context of the invocation behind the request; without the adapter there is time enough."""
+        """Return the context of the invocation behind the request; without adapter there is time enough."""
         told = self.told(LAMBDA_CONTEXT)
         deadline = told.get("deadline") or int((time.time() + LONGEST_SECONDS) * 1000)
         headers = {
