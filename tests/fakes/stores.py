@@ -77,7 +77,11 @@ class FakeTasks:
             if marked is not None and marked > self.table.clock.now():
                 return None
             known = standing.snapshot if standing else 0
-            return head.expires, replace(head, snapshot=max(head.snapshot, known))
+            due_at = head.due_at
+            if head.keeps_due and due_at is not None and standing is not None:
+                due_at = standing.due_at or due_at
+            snapshot = max(head.snapshot, known)
+            return head.expires, replace(head, snapshot=snapshot, due_at=due_at, keeps_due=False)
 
         self.table.change(Head, key, how=forwards)
 

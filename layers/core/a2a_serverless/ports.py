@@ -74,7 +74,8 @@ class Head:
     """The cache of a log that listings and the sweeper look at; written only forwards.
 
     `due_at` is when somebody must look at the task if nobody did before; None when nothing is outstanding.
-    `snapshot` is the position of the newest snapshot, 0 when there is none.
+    With `keeps_due` it counts only where no such moment stands: the sweeper may have moved it. `snapshot`
+    is the position of the newest snapshot, 0 when there is none.
     """
 
     position: int
@@ -84,6 +85,7 @@ class Head:
     expires: int
     snapshot: int = 0
     due_at: datetime | None = None
+    keeps_due: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,9 +92,12 @@ def head(
     context_id: str = "c-1",
     snapshot: int = 0,
     due_at: datetime | None = None,
+    keeps_due: bool = False,
 ) -> Head:
     """A head that expires with its task."""
-    return Head(position, state, at or world.clock.now(), context_id, expires(world), snapshot, due_at)
+    return Head(
+        position, state, at or world.clock.now(), context_id, expires(world), snapshot, due_at, keeps_due
+    )
 
 
 def admission(world: World, record_id: str = "=m-1", task_id: str = "t-1", text: str = "hello") -> Admission:

@@ -78,6 +78,21 @@ def test_a_head_without_outstanding_work_is_not_due(world: World) -> None:
     assert Due(world.task(), moment) not in world.due.due(moment, 1000)
 
 
+def test_a_head_that_keeps_the_due_moment_moves_none_and_sets_one_where_there_is_none(world: World) -> None:
+    first, later, last = (world.clock.now() + timedelta(seconds=each) for each in (60, 120, 180))
+    world.tasks.write_head(world.task(), head(world, 1, due_at=first, keeps_due=True))
+    assert Due(world.task(), first) in world.due.due(first, 1000)
+    world.tasks.mark_due(world.task(), later)
+
+    world.tasks.write_head(world.task(), head(world, 2, due_at=first, keeps_due=True))
+    assert Due(world.task(), later) in world.due.due(last, 1000)
+
+    world.tasks.write_head(world.task(), head(world, 3, due_at=last))
+    assert Due(world.task(), last) in world.due.due(last, 1000)
+    world.tasks.write_head(world.task(), head(world, 4, TaskState.COMPLETED, keeps_due=True))
+    assert world.task() not in [entry.what for entry in world.due.due(last, 1000)]
+
+
 def test_a_task_without_a_head_is_not_marked_due(world: World) -> None:
     moment = world.clock.now()
     world.tasks.mark_due(world.task(), moment)

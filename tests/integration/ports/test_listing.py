@@ -1,6 +1,6 @@
 """Listing an owner's tasks: order, ties, cursors, filters, totals."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from a2a_serverless.ports import TaskPage, TaskQuery
 from a2a_serverless.protocol.objects import TaskState
@@ -97,6 +97,12 @@ def test_a_filtered_context_is_read_on_until_the_page_is_full(world: World) -> N
 
     assert list(found.found) == [each for each in newest_first if int(each[1][2:]) % 3 == 0][:3]
     assert found.total == 4
+
+
+def test_nothing_is_later_than_the_last_moment_there_is(world: World) -> None:
+    last = datetime.max.replace(microsecond=999_000, tzinfo=UTC)
+
+    assert query(world, not_before=last) == page()
 
 
 def test_times_not_before_a_moment_include_that_moment(world: World) -> None:

@@ -187,11 +187,19 @@ def test_cards_of_different_addresses_are_different_cards(ask: Ask) -> None:
     assert one["headers"]["etag"] == ask()["headers"]["etag"]
 
 
-def test_a_head_of_the_card_has_its_headers_and_no_body(ask: Ask) -> None:
-    head, got = ask("HEAD"), ask()
+def test_a_head_of_the_card_is_answered_like_a_get_for_the_gateway_to_keep_the_body_back(ask: Ask) -> None:
+    """Its Content-Length must be that of the body it has not (RFC 9110, 8.6)."""
+    assert ask("HEAD") == ask()
 
-    assert (head["statusCode"], head["body"]) == (200, "")
-    assert head["headers"]["etag"] == got["headers"]["etag"]
+
+@pytest.mark.parametrize("path", ["/.well-known/agent-card.json/", "/health/"])
+def test_a_slash_too_many_is_nothing_and_never_a_redirect_to_whatever_host_was_named(
+    path: str, ask: Ask
+) -> None:
+    answer = ask(path=path, host="evil.example")
+
+    assert answer["statusCode"] == 404
+    assert "evil.example" not in str(answer)
 
 
 @pytest.mark.parametrize("path", ["/.well-known/agent-card.json", "/health"])

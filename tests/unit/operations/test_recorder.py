@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -507,3 +508,42 @@ def test_a_recorder_goes_on_counting_from_the_snapshot_it_found() -> None:
     again = Recorder(desk.world.ports, desk.key, desk.world.load(desk.key.task.task_id), "me")
 
     assert again.snapshot == 5
+
+
+# --- what listings see -------------------------------------------------
+
+
+def listed_at(desk: Desk) -> Any:
+    head = desk.world.tasks.head(desk.key.task)
+    assert head is not None
+    return head.status_at
+
+
+def test_a_status_reaches_the_listings_within_a_second_and_not_more_often() -> None:
+    desk = Desk()
+    desk.recorder.write_head()
+    assert desk.recorder.head_in() == math.inf
+    before = listed_at(desk)
+    desk.world.clock.sleep(5)
+
+    desk.record(Working("one"), Working("two"))
+
+    assert (listed_at(desk), desk.recorder.head_in()) == (before, pytest.approx(1.0))
+    desk.seconds += 1.0
+    assert desk.recorder.head_in() <= 0
+    desk.recorder.write_head()
+    assert listed_at(desk) == desk.seen().status.timestamp
+    assert desk.recorder.head_in() == math.inf
+
+
+def test_a_turn_that_goes_on_leaves_it_to_the_sweeper_when_to_look_again() -> None:
+    desk = Desk()
+    later = desk.world.clock.now() + timedelta(hours=1)
+    desk.world.ports.tasks.mark_due(desk.key.task, later)
+
+    desk.record(Working("still here"))
+    desk.recorder.write_head()
+
+    head = desk.world.tasks.head(desk.key.task)
+    assert head is not None
+    assert head.due_at == later

@@ -99,7 +99,7 @@ def _lowest(not_before: datetime | None) -> str:
     """The lowest entry whose time, kept to the millisecond, is not before the moment."""
     if not_before is None:
         return EARLIEST
-    return print_timestamp(not_before + MILLISECOND - timedelta(microseconds=1))
+    return print_timestamp(not_before + (MILLISECOND - timedelta(microseconds=1)))
 
 
 def _merged(ranges: list[_Range], *, after: str) -> Iterator[str]:

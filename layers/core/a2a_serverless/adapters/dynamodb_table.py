@@ -223,10 +223,15 @@ def _attribute(value: str | int | frozenset[str]) -> dict[str, Any]:
     return {"SS": sorted(value)}
 
 
-def setting(names: Iterable[str], *, removing: Iterable[str] = ()) -> str:
-    """The update that sets attributes to the values of the same names, and removes others."""
+def setting(names: Iterable[str], *, removing: Iterable[str] = (), unless_there: Iterable[str] = ()) -> str:
+    """The update that sets attributes to the values of their names, some if absent, and removes others."""
     removed = ", ".join(f"#{name}" for name in removing)
-    changes = ", ".join(f"#{name} = :{name}" for name in names)
+    changes = ", ".join(
+        [
+            *(f"#{name} = :{name}" for name in names),
+            *(f"#{name} = if_not_exists(#{name}, :{name})" for name in unless_there),
+        ]
+    )
     return f"SET {changes}" + (f" REMOVE {removed}" if removed else "")
 
 

@@ -144,16 +144,17 @@ class DynamoTasks:
 
         Other attributes of the item stay, and so does the name of a newer snapshot.
         """
-        values, removed = _head_attributes(key, head)
-        earlier = HEAD_MAY_BE_REPAIRED if repair else HEAD_IS_EARLIER
-        moment = {"moment": print_timestamp(self.table.clock.now())}
+        change = _head_change(key, head)
+        when = HEAD_MAY_BE_REPAIRED if repair else HEAD_IS_EARLIER
+        values = {**change.values, "moment": print_timestamp(self.table.clock.now())}
+        place = task_head(key)
         if head.snapshot:
             try:
                 self.table.update(
-                    task_head(key),
-                    setting([*values, "snapshot"], removing=removed),
-                    when=f"{earlier} AND {SNAPSHOT_IS_NOT_LATER}",
-                    values={**values, **moment, "snapshot": head.snapshot},
+                    place,
+                    change.expression("snapshot"),
+                    when=f"{when} AND {SNAPSHOT_IS_NOT_LATER}",
+                    values={**values, "snapshot": head.snapshot},
                 )
             except RefusedError as refused:
                 known = refused.standing or {}
@@ -162,8 +163,7 @@ class DynamoTasks:
             else:
                 return
         with contextlib.suppress(RefusedError):
-            change = setting(values, removing=removed)
-            self.table.update(task_head(key), change, when=earlier, values={**values, **moment})
+            self.table.update(place, change.expression(), when=when, values=values)
 
     def mark_due(self, key: TaskKey, due_at: datetime) -> None:
         """Make sure that somebody looks at the task at `due_at`; silent when the task has no head."""
@@ -214,8 +214,23 @@ class DynamoTasks:
         return LoggedTask.model_validate(json.loads(self.snapshots.read(item)))
 
 
-def _head_attributes(key: TaskKey, head: Head) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The attributes that a head sets, but for its snapshot, and those it removes."""
+@dataclass(frozen=True, slots=True)
+class _HeadChange:
+    """What a head does to its item: attributes it sets, sets only if absent, and removes."""
+
+    set: Mapping[str, Any]
+    set_if_absent: Mapping[str, Any]
+    removed: tuple[str, ...]
+
+    @property
+    def values(self) -> dict[str, Any]:
+        return {**self.set, **self.set_if_absent}
+
+    def expression(self, *more: str) -> str:
+        return setting([*self.set, *more], unless_there=self.set_if_absent, removing=self.removed)
+
+
+def _head_change(key: TaskKey, head: Head) -> _HeadChange:
     values: dict[str, Any] = {
         "position": head.position,
         "state": head.state.value,
@@ -227,6 +242,6 @@ def _head_attributes(key: TaskKey, head: Head) -> tuple[dict[str, Any], tuple[st
         "list_order": list_order(head.status_at, key.task_id),
     }
     if head.due_at is None:
-        return values, ("due_shard", "due_at")
+        return _HeadChange(values, {}, ("due_shard", "due_at"))
     due = {"due_shard": due_shard(task_head(key)), "due_at": print_timestamp(head.due_at)}
-    return {**values, **due}, ()
+    return _HeadChange(values, due, ()) if head.keeps_due else _HeadChange({**values, **due}, {}, ())

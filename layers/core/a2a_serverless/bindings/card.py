@@ -119,8 +119,7 @@ class CardDesk:
             headers["Last-Modified"] = http_date(modified)
         if is_current(request, served.etag, modified):
             return HttpResponse(HTTPStatus.NOT_MODIFIED, headers)
-        body = b"" if request.method == "HEAD" else served.body
-        return HttpResponse(HTTPStatus.OK, {"Content-Type": JSON, **headers}, body)
+        return HttpResponse(HTTPStatus.OK, {"Content-Type": JSON, **headers}, served.body)
 
     def _print(self, base_url: str) -> ServedCard:
         body = self._source.card(base_url).to_json().encode()

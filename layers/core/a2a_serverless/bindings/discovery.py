@@ -18,7 +18,7 @@ HEALTHY = HttpResponse(200, {"Content-Type": JSON, "Cache-Control": "no-store"},
 
 def discovery(desk: CardDesk) -> FastAPI:
     """The application of the card's function, for Mangum to run."""
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
 
     @app.api_route(CARD_PATH, methods=READING)
     async def card(request: Request) -> Response:

@@ -4,7 +4,7 @@ from a2a_serverless.ports import Head, Policy
 from a2a_serverless.tasks.fold import LoggedTask
 
 
-def head_of(policy: Policy, task: LoggedTask, *, snapshot: int = 0) -> Head:
+def head_of(policy: Policy, task: LoggedTask, *, snapshot: int = 0, keeps_due: bool = False) -> Head:
     """The head of an existing task: due for a look while a turn is open, and only then.
 
     The moment counts from the turn's message, so that a turn that merely goes on moves nothing in the index.
@@ -20,5 +20,6 @@ def head_of(policy: Policy, task: LoggedTask, *, snapshot: int = 0) -> Head:
         context_id=task.context_id,
         expires=task.expires,
         snapshot=snapshot,
+        keeps_due=keeps_due,
         due_at=begun + policy.due_after if task.open_turn is not None else None,
     )

@@ -25,6 +25,10 @@ from a2a_serverless.tasks.log import ArtifactUpdated, Entry, LoggedEvent, Status
 ARTIFACT_ID = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 
 
+HEAD_PACE = 1.0
+"""Seconds between two heads of a turn that reports progress: how far listings may lag behind its status."""
+
+
 class FencedError(Exception):
     """Somebody else ended the turn; nothing that its agent does counts any more."""
 
@@ -73,7 +77,8 @@ class Recorder:
         self._folding = Folding(task)
         self._snapshot = task.snapshot
         self._gathered: _Gathered | None = None
-        self._sent_at = self._looked_at = monotonic()
+        self._sent_at = self._looked_at = self._headed_at = monotonic()
+        self._headed = task.status
 
     @property
     def task(self) -> LoggedTask:
@@ -105,9 +110,16 @@ class Recorder:
             self.write_head()
 
     def write_head(self) -> None:
-        """Bring the cache of the log up to here."""
-        head = head_of(self._ports.policy, self.task, snapshot=self._snapshot)
+        """Bring the cache of the log up to here; when the turn is due for a look stays as it is."""
+        head = head_of(self._ports.policy, self.task, snapshot=self._snapshot, keeps_due=True)
         self._ports.tasks.write_head(self._key.task, head)
+        self._headed, self._headed_at = self._folding.status, self._monotonic()
+
+    def head_in(self) -> float:
+        """Seconds until the head must show a newer status to listings: 0 or less is now, infinity never."""
+        if self._folding.status is self._headed:
+            return float("inf")
+        return self._headed_at + HEAD_PACE - self._monotonic()
 
     def keep_snapshot(self) -> None:
         """Keep the fold up to here, so that nobody ever folds a long log from its beginning."""

@@ -127,7 +127,7 @@ def _begin(ports: Ports, key: TurnKey) -> Recorder | None:
 def _attend(recorder: Recorder, running: Running, remaining: Callable[[], float]) -> Ending:
     """Record what the agent does until it ends, is fenced off, or runs out of time."""
     while (left := remaining() - SETTLING_TIME) > 0:
-        update = running.next(min(left, recorder.flush_in(), recorder.look_in()))
+        update = running.next(min(left, recorder.flush_in(), recorder.look_in(), recorder.head_in()))
         if isinstance(update, Ended | Crashed | Paused):
             return update
         if update is not None:
@@ -139,6 +139,8 @@ def _attend(recorder: Recorder, running: Running, remaining: Callable[[], float]
             recorder.flush()
         if recorder.look_in() <= 0:
             recorder.look_for_others()
+        if recorder.head_in() <= 0:
+            recorder.write_head()
     return OutOfTime()
 
 
