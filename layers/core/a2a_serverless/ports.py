@@ -400,6 +400,7 @@ class Policy:
         streams_per_caller: streams one caller may have open at once.
         capabilities: the optional capabilities this deployment declares on its card.
         inline_limit: bytes of content above which a part is shown as a `url` part.
+        answer_limit: bytes of content that one answer shows inline in all; the rest is shown as `url` parts.
         log_limit: bytes of content above which a part is stored outside the log.
         chunk_delay, chunk_size: seconds and characters of text that are gathered before a further chunk
         goes out. cancel_check: seconds between two looks for a cancellation while the agent is silent.
@@ -414,6 +415,7 @@ class Policy:
     input_modes: tuple[str, ...] = ()
     capabilities: frozenset[str] = frozenset()
     inline_limit: int = 256 * 1024
+    answer_limit: int = 4 * 1024 * 1024
     log_limit: int = 64 * 1024
     chunk_delay: float = 0.040
     chunk_size: int = 4096

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 from urllib.parse import unquote
 
@@ -12,6 +13,7 @@ import pytest
 from a2a_serverless.agent import ArtifactChunk, InputRequired, Turn, Update
 from a2a_serverless.operations.contents import ServedContent, read_content, stow
 from a2a_serverless.operations.read import list_tasks
+from a2a_serverless.operations.streams import send_streaming_message
 from a2a_serverless.ports import Caller, Policy
 from a2a_serverless.protocol.errors import TaskNotFoundError
 from a2a_serverless.protocol.objects import Message, Part, Task
@@ -305,3 +307,34 @@ def test_the_agent_is_given_the_original_whatever_its_size(kind: str, size: int)
 
     assert seen[:3] == [part, [], []]
     assert seen[4:] == [[part, Part(text="?")], [part]]
+
+
+# --- and never too much at once -------------------------------------------------
+
+
+def test_an_answer_shows_so_much_inline_in_all_and_the_addresses_of_the_rest() -> None:
+    parts = [raw_of(100 * KB) for _ in range(6)]
+    world = World(agent=plays(ArtifactChunk("a", parts=parts)), policy=Policy(answer_limit=350 * KB))
+    task = sent(world, message("m", Part(text="small")))
+    world.run_turns()
+
+    shown = world.get(task.id).artifacts[0].parts
+
+    assert [part.url is None for part in shown] == [True] * 3 + [False] * 3
+    assert [served(world, part.url).content for part in shown[3:]] == [part.raw for part in parts[3:]]
+
+
+def test_every_frame_of_a_stream_is_an_answer_of_its_own() -> None:
+    chunks = [ArtifactChunk("a", parts=[raw_of(100 * KB)]) for _ in range(3)]
+    world = World(agent=plays(*chunks), policy=Policy(answer_limit=150 * KB))
+    stream = send_streaming_message(
+        world.ports, CALLER, asking(message("m", Part(text="go"))), world.clock.now() + timedelta(minutes=1)
+    )
+    frames = [next(stream)]
+    world.run_turns()
+    frames += [frame for frame in stream if frame is not None]
+
+    updates = [frame.response.artifact_update for frame in frames if frame is not None]
+    assert [part.raw is not None for update in updates if update for part in update.artifact.parts] == [
+        True
+    ] * 3

@@ -8,7 +8,7 @@ part above it, whose bytes the artifacts route serves to the task's owner only.
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from a2a_serverless.ports import Caller, Contents, Ports
@@ -75,12 +75,23 @@ def _put_away(contents: Contents, part: LoggedPart, key: str) -> LoggedPart:
     )
 
 
-@dataclass(frozen=True)
+@dataclass
 class Shown:
-    """How tasks are shown to one caller: where content lies, and the address of what is too big to inline."""
+    """How one answer shows tasks to its caller: content inline as long as it fits, else its address.
+
+    What fits is decided part by part and for the answer as a whole: no task grows too large to be shown.
+    """
 
     ports: Ports
     caller: Caller
+    left: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.left = self.ports.policy.answer_limit
+
+    def anew(self) -> "Shown":
+        """How the next answer is shown to the same caller."""
+        return Shown(self.ports, self.caller)
 
     def task(self, task: LoggedTask, history_length: int | None = None) -> Task:
         """The task in the specification's shape, with at most so many messages of its history.
@@ -120,7 +131,8 @@ class Shown:
 
     def _part(self, part: LoggedPart, place: str) -> Part:
         size, digest, kind = _measure(part)
-        if kind is None or size <= self.ports.policy.inline_limit:
+        if kind is None or size <= min(self.ports.policy.inline_limit, self.left):
+            self.left -= size
             return inlined(self.ports.contents, part)
         tenant = f"/{self.caller.tenant}" if self.caller.tenant else ""
         return Part(

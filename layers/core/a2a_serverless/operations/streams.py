@@ -148,7 +148,7 @@ def _frames(shown: Shown, stream: StreamKey, opening: Frame, task: LoggedTask, e
         for events in arrivals(ports, key, task.position, stream.until):
             silent = True
             for event in events:
-                response = _response(shown, folding, event)
+                response = _response(shown.anew(), folding, event)
                 folding.apply(event)
                 if response is not None:
                     yield Frame(event.position, response)
