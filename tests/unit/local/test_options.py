@@ -29,7 +29,8 @@ def test_with_tokens_callers_must_show_one_and_no_function_learns_it() -> None:
 
     assert told["LOCAL_PRINCIPAL"] == ""
     assert told["BEARER_TOKENS"] == ",".join(
-        f"{name}:{hashlib.sha256(token).hexdigest()}" for name, token in (("ada", b"s3cret"), ("bob", b"t-x="))
+        f"{name}:{hashlib.sha256(token).hexdigest()}"
+        for name, token in (("ada", b"s3cret"), ("bob", b"t-x="))
     )
 
 
