@@ -16,6 +16,7 @@ from tests.bench.price import price
 from tests.bench.reading import get_task, list_tasks
 from tests.bench.result import Result
 from tests.bench.size import size
+from tests.bench.streams import streams
 from tests.bench.turn import turn
 
 BENCHES: Mapping[str, Callable[[], Iterator[Result]]] = {
@@ -27,6 +28,7 @@ BENCHES: Mapping[str, Callable[[], Iterator[Result]]] = {
     "cold-start": cold_start,
     "size": size,
     "local": local,
+    "streams": streams,
 }
 
 

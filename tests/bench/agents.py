@@ -16,9 +16,21 @@ profile = AgentProfile(
 )
 
 
+TICK = 0.1
+"""Seconds between two parts of a ticking agent: about as fast as people read."""
+
+
 async def agent(turn: Turn) -> AsyncIterator[Update]:
-    """`take SECONDS`: take that long, and say when it was over; anything else is given back."""
+    """`take SECONDS`: take that long, and say when it was over. `tick N`: N parts, each saying when.
+
+    Anything else is given back.
+    """
     word, _, seconds = (turn.message.parts[0].text or "").partition(" ")
+    if word == "tick":
+        for _ in range(int(seconds)):
+            yield ArtifactChunk("ticks", parts=[Part(data=time.time())])
+            await asyncio.sleep(TICK)
+        return
     if word != "take":
         async for update in echo.agent(turn):
             yield update

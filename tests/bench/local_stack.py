@@ -65,9 +65,9 @@ def local() -> Iterator[Result]:
     """Print times to ready, turns a second, how late answers are, and memory."""
     ready = []
     for _ in range(STARTS - 1):
-        with _running() as stack:
+        with running() as stack:
             ready.append(stack.seconds_to_ready)
-    with _running() as stack:
+    with running() as stack:
         ready.append(stack.seconds_to_ready)
         yield Result("time to ready", statistics.median(ready), "s", "<= 5", {"starts": _rounded(ready)})
         at_rest = _largest_mb(stack, "jsonrpc")
@@ -155,7 +155,7 @@ def _resident_mb(pid: int) -> float:
 
 
 @contextmanager
-def _running() -> Iterator[Stack]:
+def running() -> Iterator[Stack]:
     began = time.perf_counter()
     process = subprocess.Popen(
         [
