@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Self
 
 from pydantic import Field
 
-from a2a_serverless.protocol.objects import TaskState
 from a2a_serverless.protocol.protojson import ProtoModel
 from a2a_serverless.protocol.scalars import Timestamp
 from a2a_serverless.tasks.content import LoggedArtifact, LoggedMessage, LoggedStatus
@@ -119,8 +118,6 @@ ENTRIES: Mapping[str, type[Entry]] = {
     )
 }
 """Every kind of happening by its stored name."""
-
-PUSHABLE_STATES = frozenset(TaskState) - {TaskState.SUBMITTED}
 
 
 class UnreadableEntryError(Exception):

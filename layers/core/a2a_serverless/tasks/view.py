@@ -3,7 +3,7 @@
 Never touches what is stored: every function returns a new value (specification 3.2.4 and 3.1.4).
 """
 
-from a2a_serverless.tasks.content import LoggedArtifact, LoggedMessage, LoggedStatus
+from a2a_serverless.tasks.content import LoggedArtifact, LoggedStatus
 from a2a_serverless.tasks.fold import LoggedTask
 from a2a_serverless.tasks.log import ArtifactUpdated, Entry, StatusChanged, TurnSettled, TurnStarted
 
@@ -36,9 +36,3 @@ def shown_artifact(entry: Entry) -> LoggedArtifact | None:
 def visible(entry: Entry) -> bool:
     """Whether a stream shows the entry at all; bookkeeping and voids are not shown."""
     return shown_status(entry) is not None or shown_artifact(entry) is not None
-
-
-def messages_of(task: LoggedTask) -> tuple[LoggedMessage, ...]:
-    """Every message a view of the task contains, in order: the history, then the one of the status."""
-    asked = task.status.message if task.status else None
-    return (*task.history, asked) if asked else task.history
