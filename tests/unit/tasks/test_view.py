@@ -49,19 +49,20 @@ WHOLE = ArtifactUpdated(turn=1, artifact=chunk("a", "x").artifact, last_chunk=Tr
 @pytest.mark.parametrize(
     ("entry", "seen_and_pushed"),
     [
-        (received("m"), (False, False)),
-        (Voided(), (False, False)),
-        (TurnCheckpointed(turn=1, segment=1), (False, False)),
-        (STARTED, (True, True)),
-        (SETTLED, (True, True)),
-        (StatusChanged(turn=1, status=status(TaskState.WORKING)), (True, False)),
-        (StatusChanged(turn=1, status=status(TaskState.WORKING, 1, "on it")), (True, True)),
-        (chunk("a", "x"), (True, False)),
-        (WHOLE, (True, True)),
-        (WHOLE.model_copy(update={"append": True}), (True, False)),
+        (received("m"), (False, None)),
+        (Voided(), (False, None)),
+        (TurnCheckpointed(turn=1, segment=1), (False, None)),
+        (STARTED, (True, PushKind.STATES)),
+        (STARTED.model_copy(update={"segment": 2}), (True, None)),
+        (SETTLED, (True, PushKind.STATES)),
+        (StatusChanged(turn=1, status=status(TaskState.WORKING)), (True, None)),
+        (StatusChanged(turn=1, status=status(TaskState.WORKING, 1, "on it")), (True, PushKind.PROGRESS)),
+        (chunk("a", "x"), (True, None)),
+        (WHOLE, (True, PushKind.ARTIFACTS)),
+        (WHOLE.model_copy(update={"append": True}), (True, PushKind.ARTIFACTS)),
     ],
 )
 def test_bookkeeping_is_never_shown_and_pieces_are_never_pushed(
-    entry: Entry, seen_and_pushed: tuple[bool, bool]
+    entry: Entry, seen_and_pushed: tuple[bool, PushKind | None]
 ) -> None:
-    assert (visible(entry), event(1, entry).pushable) == seen_and_pushed
+    assert (visible(entry), event(1, entry).pushes) == seen_and_pushed

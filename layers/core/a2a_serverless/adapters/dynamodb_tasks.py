@@ -31,11 +31,13 @@ from a2a_serverless.tasks.fold import LoggedTask, fold
 from a2a_serverless.tasks.log import (
     SCHEMA_VERSION,
     LoggedEvent,
+    PushKind,
     TaskKey,
     TurnSettled,
     entry_body,
     read_entry,
 )
+from a2a_serverless.tasks.view import shown_status
 
 POSITION_IS_FREE = IS_ABSENT
 """No event stands at the position; one whose task has expired counts as none."""
@@ -198,7 +200,7 @@ class DynamoTasks:
             "position": event.position,
             "writer": event.writer,
             "expires": event.expires,
-            **({"pushable": True} if event.pushable else {}),
+            **_pushed(event),
             **self.events.stowed(place, entry_body(event.entry)),
         }
 
@@ -212,6 +214,20 @@ class DynamoTasks:
 
     def _snapshot(self, item: Item) -> LoggedTask:
         return LoggedTask.model_validate(json.loads(self.snapshots.read(item)))
+
+
+def _pushed(event: LoggedEvent) -> Item:
+    """What the table's stream is filtered by, and what others are told of a change without its body."""
+    if event.pushes is None:
+        return {}
+    status = shown_status(event.entry)
+    if event.pushes is not PushKind.STATES or status is None or status.timestamp is None:
+        return {"pushes": event.pushes.value}
+    return {
+        "pushes": event.pushes.value,
+        "state": status.state.value,
+        "at": print_timestamp(status.timestamp),
+    }
 
 
 @dataclass(frozen=True, slots=True)

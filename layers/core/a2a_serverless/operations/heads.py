@@ -5,7 +5,7 @@ from a2a_serverless.tasks.fold import LoggedTask
 
 
 def head_of(policy: Policy, task: LoggedTask, *, snapshot: int = 0, keeps_due: bool = False) -> Head:
-    """The head of an existing task: due for a look while a turn is open, and only then.
+    """The head of an existing task: due for a look while a turn is open, or its webhooks may not be told.
 
     The moment counts from the turn's message, so that a turn that merely goes on moves nothing in the index.
     """
@@ -22,4 +22,5 @@ def head_of(policy: Policy, task: LoggedTask, *, snapshot: int = 0, keeps_due: b
         snapshot=snapshot,
         keeps_due=keeps_due,
         due_at=begun + policy.due_after if task.open_turn is not None else None,
+        webhooks_due_at=status.timestamp + policy.due_after,
     )

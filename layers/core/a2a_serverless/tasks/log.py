@@ -8,6 +8,7 @@ must still be read. Knows no storage and makes up no times or identifiers.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, ClassVar, Self
 
 from pydantic import Field
@@ -139,16 +140,24 @@ class LoggedEvent:
     entry: Entry
 
     @property
-    def pushable(self) -> bool:
-        """Whether webhooks may want it: changes of state and whole artifacts, never chunks of text."""
+    def pushes(self) -> "PushKind | None":
+        """What webhooks may want it as; None for what is never pushed: bookkeeping, and chunks of text."""
         match self.entry:
-            case TurnStarted() | TurnSettled():
-                return True
-            case StatusChanged(status=status):
-                return status.message is not None
-            case ArtifactUpdated(last_chunk=last, append=append):
-                return last and not append
-        return False
+            case TurnStarted(segment=1) | TurnSettled():
+                return PushKind.STATES
+            case StatusChanged(status=status) if status.message is not None:
+                return PushKind.PROGRESS
+            case ArtifactUpdated(last_chunk=True):
+                return PushKind.ARTIFACTS
+        return None
+
+
+class PushKind(StrEnum):
+    """What a webhook can be told of: changes of state, whole artifacts, an agent's words on its progress."""
+
+    STATES = "states"
+    ARTIFACTS = "artifacts"
+    PROGRESS = "progress"
 
 
 def entry_body(entry: Entry) -> str:
