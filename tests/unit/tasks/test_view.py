@@ -10,6 +10,7 @@ from a2a_serverless.tasks.log import (
     ArtifactUpdated,
     Entry,
     LoggedEvent,
+    PushKind,
     StatusChanged,
     TurnCheckpointed,
     TurnSettled,
