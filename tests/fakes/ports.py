@@ -5,6 +5,18 @@ from typing import Any
 from a2a_serverless.ports import Ports
 from tests.fakes.stores import FakeAdmissions, FakeContexts, FakeDue, FakeTasks
 from tests.fakes.table import FakeTable
+from tests.fakes.webhooks import (
+    FakeEvents,
+    FakeHosts,
+    FakeLetters,
+    FakeNames,
+    FakePokes,
+    FakePosts,
+    FakeSeals,
+    FakeSignatures,
+    FakeWebhooks,
+    fake_webhooks,
+)
 from tests.fakes.world import (
     FakeClock,
     FakeContents,
@@ -21,19 +33,32 @@ __all__ = [
     "FakeContents",
     "FakeContexts",
     "FakeDue",
+    "FakeEvents",
     "FakeExecutions",
+    "FakeHosts",
     "FakeIdentifiers",
     "FakeIncidents",
+    "FakeLetters",
     "FakeMetrics",
+    "FakeNames",
+    "FakePokes",
+    "FakePosts",
+    "FakeSeals",
+    "FakeSignatures",
     "FakeStreamPlaces",
     "FakeTable",
     "FakeTasks",
+    "FakeWebhooks",
     "fake_ports",
+    "fake_webhooks",
 ]
 
 
 def fake_ports(**overrides: Any) -> Ports:
-    """Ports on one table and one clock, each replaceable by name; `table=` shares a table of the test's."""
+    """Ports on one table and one clock, each replaceable by name; `table=` shares a table of the test's.
+
+    Webhooks are delivered unless `webhooks=None` is passed.
+    """
     clock = overrides.pop("clock", None) or FakeClock()
     table = overrides.pop("table", None) or FakeTable(clock)
     fakes: dict[str, Any] = {
@@ -48,5 +73,6 @@ def fake_ports(**overrides: Any) -> Ports:
         "metrics": FakeMetrics(),
         "clock": clock,
         "identifiers": FakeIdentifiers(),
+        "webhooks": fake_webhooks(table),
     }
     return Ports(**{**fakes, **overrides})

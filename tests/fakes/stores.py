@@ -26,6 +26,13 @@ COUNTED_AT_MOST = 1_000
 
 
 @dataclass(frozen=True)
+class WebhookIds:
+    """The ids of a task's webhooks, which stand in its head."""
+
+    ids: frozenset[str]
+
+
+@dataclass(frozen=True)
 class FakeTasks:
     """The logs of all tasks, with their caches."""
 
@@ -78,7 +85,9 @@ class FakeTasks:
                 return None
             known = standing.snapshot if standing else 0
             due_at = head.due_at
-            if head.keeps_due and due_at is not None and standing is not None:
+            if due_at is None and self._has_webhooks(key):
+                due_at = head.webhooks_due_at
+            if head.keeps_due and head.due_at is not None and standing is not None:
                 due_at = standing.due_at or due_at
             snapshot = max(head.snapshot, known)
             return head.expires, replace(head, snapshot=snapshot, due_at=due_at, keeps_due=False)
@@ -112,6 +121,10 @@ class FakeTasks:
     def log(self, key: TaskKey) -> tuple[LoggedEvent, ...]:
         """All events of a task, for tests to look at."""
         return tuple(self._after(key, 0))
+
+    def _has_webhooks(self, key: TaskKey) -> bool:
+        counted = self.table.get(WebhookIds, key)
+        return counted is not None and bool(counted.ids)
 
     def _after(self, key: TaskKey, position: int) -> Iterator[LoggedEvent]:
         while event := self.table.get(LoggedEvent, key, position + 1):
