@@ -58,6 +58,11 @@ def stream_places(tenant: str, owner: str) -> ItemKey:
     return ItemKey(partition("STREAMS", tenant, owner, ""), HEAD)
 
 
+def key_ring(purpose: str) -> ItemKey:
+    """The pairs of keys that are kept for a purpose."""
+    return ItemKey(f"KEYS#{purpose}", HEAD)
+
+
 def due_shard(key: ItemKey) -> str:
     """The partition of the index of what is due that an item belongs to."""
     return shard_name(zlib.crc32(key.pk.encode()) % SHARDS)
