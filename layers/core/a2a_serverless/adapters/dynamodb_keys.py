@@ -10,10 +10,12 @@ from urllib.parse import quote, unquote
 
 from a2a_serverless.adapters.dynamodb_table import ItemKey
 from a2a_serverless.ports import AdmissionKey, ContextKey
+from a2a_serverless.ports.webhooks import WebhookKey
 from a2a_serverless.protocol.scalars import print_timestamp
 from a2a_serverless.tasks.log import TaskKey
 
 HEAD = "HEAD"
+PUSH = "PUSH#"
 SHARDS = 16
 """Partitions of the index of what is due: plenty for its writes, few enough to read them all."""
 
@@ -36,6 +38,17 @@ def task_event(key: TaskKey, position: int) -> ItemKey:
 def task_snapshot(key: TaskKey, position: int) -> ItemKey:
     """The snapshot up to a position."""
     return ItemKey(partition("TASK", key.tenant, key.owner, key.task_id), f"SNAPSHOT#{position:09d}")
+
+
+def task_webhook(key: WebhookKey) -> ItemKey:
+    """One of a task's webhooks."""
+    task = key.task
+    return ItemKey(partition("TASK", task.tenant, task.owner, task.task_id), f"{PUSH}{key.config_id}")
+
+
+def read_webhook(key: ItemKey) -> WebhookKey:
+    """The webhook that a key names."""
+    return WebhookKey(read_task(key.pk), key.sk.removeprefix(PUSH))
 
 
 def position_of(key: ItemKey) -> int:
@@ -63,6 +76,11 @@ def key_ring(purpose: str) -> ItemKey:
     return ItemKey(f"KEYS#{purpose}", HEAD)
 
 
+def host_row(host: str) -> ItemKey:
+    """What is known of a host's silence, whoever wants to reach it."""
+    return ItemKey(f"HOST#{host}", HEAD)
+
+
 def due_shard(key: ItemKey) -> str:
     """The partition of the index of what is due that an item belongs to."""
     return shard_name(zlib.crc32(key.pk.encode()) % SHARDS)
@@ -73,11 +91,28 @@ def shard_name(number: int) -> str:
     return f"DUE#{number:02d}"
 
 
+def dead_shard(key: ItemKey) -> str:
+    """The partition of the same index that an item belongs to when it is dead: nothing falls due there."""
+    return dead_shard_name(zlib.crc32(key.pk.encode()) % SHARDS)
+
+
+def dead_shard_name(number: int) -> str:
+    """The name of a partition of the dead."""
+    return f"DEAD#{number:02d}"
+
+
 def read_due(pk: str) -> TaskKey | AdmissionKey:
     """What a due item's key names: a task by its head, or an admission."""
-    kind, tenant, owner, name = pk.split("#", 3)
-    named = AdmissionKey if kind == "MESSAGE" else TaskKey
-    return named(unquote(tenant), unquote(owner), name)
+    if not pk.startswith("MESSAGE#"):
+        return read_task(pk)
+    _, tenant, owner, name = pk.split("#", 3)
+    return AdmissionKey(unquote(tenant), unquote(owner), name)
+
+
+def read_task(pk: str) -> TaskKey:
+    """The task whose items have this partition key."""
+    _, tenant, owner, name = pk.split("#", 3)
+    return TaskKey(unquote(tenant), unquote(owner), name)
 
 
 def list_order(status_at: datetime, task_id: str) -> str:

@@ -118,9 +118,12 @@ class DynamoTable:
         )
         return decoded(answer["Attributes"])
 
-    def delete(self, key: ItemKey, *, when: str, values: Mapping[str, Any]) -> None:
+    def delete(
+        self, key: ItemKey, *, when: str | None = None, values: Mapping[str, Any] | None = None
+    ) -> None:
         """Delete the item; raises RefusedError."""
-        self._write(self.client.delete_item, {"Key": _encoded_key(key)}, values, ConditionExpression=when)
+        request = {"Key": _encoded_key(key)}
+        self._write(self.client.delete_item, request, values or {}, ConditionExpression=when)
 
     def query(self, query: Query, page_size: int) -> Iterator[Page]:
         """The pages of a query, each asked for when it is wanted; eventually consistent.

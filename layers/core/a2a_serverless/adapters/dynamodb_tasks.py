@@ -1,7 +1,7 @@
-"""The logs of all tasks in DynamoDB: events put once, heads that only move forwards, snapshots.
+"""The logs of all tasks in DynamoDB: events put once, and their caches.
 
-How a log is read is decided in `dynamodb_reading`, how tasks are listed in `dynamodb_listing`; this file
-turns events, heads and snapshots into items and back.
+How a log is read is decided in `dynamodb_reading`, how tasks are listed in `dynamodb_listing`, when a head is
+written in `dynamodb_heads`; this file turns events and snapshots into items and back.
 """
 
 import contextlib
@@ -10,11 +10,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import Any
 
 from a2a_serverless.adapters.dynamodb_bodies import Bodies
-from a2a_serverless.adapters.dynamodb_keys import due_shard, list_order, task_event, task_head, task_snapshot
-from a2a_serverless.adapters.dynamodb_listing import find, list_context, list_state
+from a2a_serverless.adapters.dynamodb_heads import write_head
+from a2a_serverless.adapters.dynamodb_keys import due_shard, task_event, task_head, task_snapshot
+from a2a_serverless.adapters.dynamodb_listing import find
 from a2a_serverless.adapters.dynamodb_reading import Reading, read_all
 from a2a_serverless.adapters.dynamodb_table import (
     IS_ABSENT,
@@ -41,18 +41,6 @@ from a2a_serverless.tasks.view import shown_status
 
 POSITION_IS_FREE = IS_ABSENT
 """No event stands at the position; one whose task has expired counts as none."""
-
-HEAD_IS_EARLIER = f"({IS_ABSENT} OR #position < :position)"
-"""The head tells of a shorter log than the one to be written."""
-
-HEAD_MAY_BE_REPAIRED = (
-    f"({IS_ABSENT} OR #position <= :position) AND (attribute_not_exists(#due_at) OR #due_at <= :moment)"
-)
-"""The same for a repair, which may rewrite the head of a log that has not grown, unless somebody announced
-that it is to be looked at later: a canceller about to append."""
-
-SNAPSHOT_IS_NOT_LATER = "(attribute_not_exists(#snapshot) OR #snapshot <= :snapshot OR #expires <= :now)"
-"""No newer snapshot is known than the one to be named."""
 
 EVENT_LIMIT = 300 * 1024
 SNAPSHOT_LIMIT = 64 * 1024
@@ -146,26 +134,7 @@ class DynamoTasks:
 
         Other attributes of the item stay, and so does the name of a newer snapshot.
         """
-        change = _head_change(key, head)
-        when = HEAD_MAY_BE_REPAIRED if repair else HEAD_IS_EARLIER
-        values = {**change.values, "moment": print_timestamp(self.table.clock.now())}
-        place = task_head(key)
-        if head.snapshot:
-            try:
-                self.table.update(
-                    place,
-                    change.expression("snapshot"),
-                    when=f"{when} AND {SNAPSHOT_IS_NOT_LATER}",
-                    values={**values, "snapshot": head.snapshot},
-                )
-            except RefusedError as refused:
-                known = refused.standing or {}
-                if known.get("snapshot", 0) <= head.snapshot:
-                    return
-            else:
-                return
-        with contextlib.suppress(RefusedError):
-            self.table.update(place, change.expression(), when=when, values=values)
+        write_head(self.table, key, head, repair=repair)
 
     def mark_due(self, key: TaskKey, due_at: datetime) -> None:
         """Make sure that somebody looks at the task at `due_at`; silent when the task has no head."""
@@ -228,36 +197,3 @@ def _pushed(event: LoggedEvent) -> Item:
         "state": status.state.value,
         "at": print_timestamp(status.timestamp),
     }
-
-
-@dataclass(frozen=True, slots=True)
-class _HeadChange:
-    """What a head does to its item: attributes it sets, sets only if absent, and removes."""
-
-    set: Mapping[str, Any]
-    set_if_absent: Mapping[str, Any]
-    removed: tuple[str, ...]
-
-    @property
-    def values(self) -> dict[str, Any]:
-        return {**self.set, **self.set_if_absent}
-
-    def expression(self, *more: str) -> str:
-        return setting([*self.set, *more], unless_there=self.set_if_absent, removing=self.removed)
-
-
-def _head_change(key: TaskKey, head: Head) -> _HeadChange:
-    values: dict[str, Any] = {
-        "position": head.position,
-        "state": head.state.value,
-        "status_at": print_timestamp(head.status_at),
-        "context_id": head.context_id,
-        "expires": head.expires,
-        "list_state": list_state(key.tenant, key.owner, head.state),
-        "list_context": list_context(key.tenant, key.owner, head.context_id),
-        "list_order": list_order(head.status_at, key.task_id),
-    }
-    if head.due_at is None:
-        return _HeadChange(values, {}, ("due_shard", "due_at"))
-    due = {"due_shard": due_shard(task_head(key)), "due_at": print_timestamp(head.due_at)}
-    return _HeadChange(values, due, ()) if head.keeps_due else _HeadChange({**values, **due}, {}, ())
