@@ -24,7 +24,7 @@ CHARACTERS = re.compile(r"[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]*")
 """What a URL is written with (RFC 3986 2); anything else is percent-encoded."""
 
 PARTS = re.compile(r"([a-z][a-z0-9+.-]*)://([^/?#]*)([^?#]*)(\?[^#]*)?(#.*)?", re.IGNORECASE)
-AUTHORITY = re.compile(r"(?:\[(?P<ipv6>[^\[\]]*)\]|(?P<name>[^:\[\]]*))(?P<colon>:(?P<port>.*))?")
+AUTHORITY = re.compile(r"(?:\[(?P<ipv6>[^\[\]]*)\]|(?P<name>[^:\[\]]*))(?P<colon>:(?P<port>[^:\[\]]*))?")
 PORT = re.compile(r"[1-9][0-9]{0,4}")
 LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
