@@ -1,8 +1,8 @@
-"""How the agent is discovered: the card at its well-known address and a health check, served by FastAPI.
+"""How the agent is discovered: card and public keys at their well-known addresses, and a health check.
 
-The one module of the package that loads a web framework; only the card's function imports it. The request
-is the gateway's event, not what the framework makes of it: the card's address must never come from a Host
-header.
+The one module of the package that loads a web framework, FastAPI; only the card's function imports it. The
+request is the gateway's event, not what the framework makes of it: the card's address must never come from a
+Host header.
 """
 
 from fastapi import FastAPI, Request, Response
@@ -11,13 +11,14 @@ from starlette.exceptions import HTTPException
 from a2a_serverless.bindings.card import CARD_PATH, CardDesk
 from a2a_serverless.bindings.gateway import request_of
 from a2a_serverless.bindings.http import CORS, JSON, HttpResponse, preflight
+from a2a_serverless.bindings.keys import KEYS_PATH, KeyDesk
 
 READING = ["GET", "HEAD"]
 HEALTHY = HttpResponse(200, {"Content-Type": JSON, "Cache-Control": "no-store"}, b'{"status":"healthy"}')
 
 
-def discovery(desk: CardDesk) -> FastAPI:
-    """The application of the card's function, for Mangum to run."""
+def discovery(desk: CardDesk, keys: KeyDesk | None = None) -> FastAPI:
+    """The application of the card's function, for Mangum to run; without keys they have no address."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
 
     @app.api_route(CARD_PATH, methods=READING)
@@ -33,11 +34,24 @@ def discovery(desk: CardDesk) -> FastAPI:
     async def options() -> Response:
         return _sent(preflight())
 
+    if keys is not None:
+        _add_keys(app, keys)
+
     @app.exception_handler(HTTPException)
     async def refused(_: Request, error: HTTPException) -> Response:
         return Response(status_code=error.status_code, headers={**CORS, **(error.headers or {})})
 
     return app
+
+
+def _add_keys(app: FastAPI, keys: KeyDesk) -> None:
+    @app.api_route(KEYS_PATH, methods=READING)
+    async def public_keys(request: Request) -> Response:
+        return _sent(keys.answer(request_of(request.scope["aws.event"])))
+
+    @app.options(KEYS_PATH)
+    async def options() -> Response:
+        return _sent(preflight())
 
 
 def _sent(response: HttpResponse) -> Response:
