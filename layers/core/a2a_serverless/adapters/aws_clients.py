@@ -11,8 +11,12 @@ from botocore.session import Session, get_session
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
+    from mypy_boto3_kms.client import KMSClient
     from mypy_boto3_s3.client import S3Client
+    from mypy_boto3_sqs.client import SQSClient
     from mypy_boto3_stepfunctions.client import SFNClient
+
+    from a2a_serverless.adapters.eventbridge_events import EventsClient
 
 CONNECTIONS = 25
 """Connections kept open per client: a request, a turn's threads and its flushing timer share them."""
@@ -51,3 +55,15 @@ class AwsClients:
     def stepfunctions(self) -> "SFNClient":
         """The client of the state machine."""
         return cast("SFNClient", self._session.create_client("stepfunctions", config=_config(5.0)))
+
+    def sqs(self) -> "SQSClient":
+        """The client of the queues; letters are waited for up to a second."""
+        return cast("SQSClient", self._session.create_client("sqs", config=_config(5.0)))
+
+    def kms(self) -> "KMSClient":
+        """The client of the key that seals secrets."""
+        return cast("KMSClient", self._session.create_client("kms", config=_config(3.0)))
+
+    def events(self) -> "EventsClient":
+        """The client of the event bus."""
+        return cast("EventsClient", self._session.create_client("events", config=_config(5.0)))
