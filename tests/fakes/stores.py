@@ -70,7 +70,9 @@ class FakeTasks:
         """The tasks of these keys, in the same order."""
         return [self.load(key) for key in keys]
 
-    def events_after(self, key: TaskKey, position: int, limit: int) -> Sequence[LoggedEvent]:
+    def events_after(
+        self, key: TaskKey, position: int, limit: int, *, current: bool = False
+    ) -> Sequence[LoggedEvent]:
         """Up to `limit` events right after `position`, without holes."""
         return [event for event in self._after(key, position) if event.position <= position + limit]
 

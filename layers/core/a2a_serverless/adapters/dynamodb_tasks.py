@@ -109,22 +109,25 @@ class DynamoTasks:
         read_all(readings.values(), partial(self.table.get_all, consistent=False))
         return [readings[key].task(self._snapshot, self._event) for key in keys]
 
-    def events_after(self, key: TaskKey, position: int, limit: int) -> Sequence[LoggedEvent]:
+    def events_after(
+        self, key: TaskKey, position: int, limit: int, *, current: bool = False
+    ) -> Sequence[LoggedEvent]:
         """Up to `limit` events right after `position`, eventually consistent; half a read unit when none.
 
-        Nothing is looked for behind the end of a turn: what follows that waits for somebody's answer.
+        Nothing is looked for behind the end of a turn: what follows that waits for somebody's answer. With
+        `current` neither holds.
         """
         found: list[LoggedEvent] = []
-        step = 1
+        step = FIRST_TAIL_STEP if current else 1
         while len(found) < limit:
             first = position + len(found) + 1
             asked = [task_event(key, first + offset) for offset in range(min(step, limit - len(found)))]
-            answers = self.table.get_all(asked, consistent=False)
+            answers = self.table.get_all(asked, consistent=current)
             for place in asked:
                 if place not in answers:
                     return found
                 found.append(self._event(answers[place]))
-                if isinstance(found[-1].entry, TurnSettled):
+                if isinstance(found[-1].entry, TurnSettled) and not current:
                     return found
             step = FIRST_TAIL_STEP if step == 1 else 2 * step
         return found

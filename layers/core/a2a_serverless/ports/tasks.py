@@ -86,8 +86,13 @@ class TaskStore(Protocol):
     def load_many(self, keys: Sequence[TaskKey]) -> Sequence[LoggedTask]:
         """The tasks of these keys, in the same order, in a few requests for all of them."""
 
-    def events_after(self, key: TaskKey, position: int, limit: int) -> Sequence[LoggedEvent]:
-        """Up to `limit` events right after `position`, without holes; may lag behind the log for a moment."""
+    def events_after(
+        self, key: TaskKey, position: int, limit: int, *, current: bool = False
+    ) -> Sequence[LoggedEvent]:
+        """Up to `limit` events right after `position`, without holes; may lag behind the log for a moment.
+
+        With `current` strongly consistent, and beyond the end of a turn, where it may stop otherwise.
+        """
 
     def write_head(self, key: TaskKey, head: Head, *, repair: bool = False) -> None:
         """Store the head unless one as far on stands; silent then.

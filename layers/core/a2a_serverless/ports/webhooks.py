@@ -38,6 +38,7 @@ class Registration(ProtoModel):
     """
 
     config_id: str
+    context_id: str
     url: str
     base_url: str
     scheme: str | None = None
