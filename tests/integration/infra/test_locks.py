@@ -15,10 +15,11 @@ from tests.integration.infra.declared import ROOT
 TESTED = ROOT / "tests" / "requirements.txt"
 LOCAL = ROOT / "infra" / "local" / "requirements.txt"
 DEPLOYED = ROOT / "layers" / "dependencies" / "requirements.txt"
+SIGNING = ROOT / "layers" / "signing" / "requirements.txt"
 SAM = ROOT / ".ci" / "sam.txt"
 
 every_lock = pytest.mark.parametrize(
-    "lock", [TESTED, LOCAL, DEPLOYED, SAM], ids=lambda path: path.parent.name
+    "lock", [TESTED, LOCAL, DEPLOYED, SIGNING, SAM], ids=lambda path: path.parent.name
 )
 
 
@@ -33,34 +34,45 @@ def versions(lock: Path) -> Mapping[str, str]:
     return {canonicalize_name(each.name): str(each.specifier).removeprefix("==") for each, _ in entries(lock)}
 
 
-def asked(*extras: str) -> list[Requirement]:
-    """What the project asks for, and what its extras do."""
+def asked(*parts: str) -> list[Requirement]:
+    """What the project itself and its extras ask for."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    lists = [project["dependencies"], *(project["optional-dependencies"][extra] for extra in extras)]
+    asking = {"itself": project["dependencies"], **project["optional-dependencies"]}
+    lists = (asking[part] for part in parts)
     return [Requirement(each) for each in chain.from_iterable(lists)]
 
 
 @pytest.mark.parametrize(
-    ("lock", "extras"),
-    [(DEPLOYED, ()), (LOCAL, ("local",)), (TESTED, ("local", "test"))],
-    ids=["deployed", "local", "tested"],
+    ("lock", "parts"),
+    [
+        (DEPLOYED, ("itself",)),
+        (SIGNING, ("signing",)),
+        (LOCAL, ("itself", "local", "signing")),
+        (TESTED, ("itself", "local", "signing", "test")),
+    ],
+    ids=["deployed", "signing", "local", "tested"],
 )
-def test_a_lock_meets_what_the_project_asks_for(lock: Path, extras: tuple[str, ...]) -> None:
+def test_a_lock_meets_what_the_project_asks_for(lock: Path, parts: tuple[str, ...]) -> None:
     locked = versions(lock)
 
     unmet = [
         str(each)
-        for each in asked(*extras)
+        for each in asked(*parts)
         if not each.specifier.contains(locked.get(canonicalize_name(each.name), "0"), prereleases=True)
     ]
     assert unmet == []
 
 
-@pytest.mark.parametrize("lock", [DEPLOYED, LOCAL], ids=["deployed", "local"])
+@pytest.mark.parametrize("lock", [DEPLOYED, SIGNING, LOCAL], ids=["deployed", "signing", "local"])
 def test_what_runs_is_what_was_tested(lock: Path) -> None:
     tested, running = versions(TESTED), versions(lock)
 
     assert {name: tested.get(name) for name in running} == running
+
+
+def test_no_two_layers_hold_the_same_package() -> None:
+    """Lambda unpacks layers one over another: of two releases of a package it would mix the files."""
+    assert versions(DEPLOYED).keys() & versions(SIGNING).keys() == set()
 
 
 @every_lock
