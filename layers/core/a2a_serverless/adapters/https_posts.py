@@ -41,12 +41,13 @@ LONGEST_PAUSE = 86_400.0
 RECORD = 16 * 1024
 """Bytes sent in one go, what TLS takes at once."""
 
+SENDER = "a2a-serverless"
 NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
 OURS = frozenset(
-    {"connection", "content-length", "expect", "host", "te", "trailer", "transfer-encoding", "upgrade"}
+    {"connection", "content-length", "expect", "host", "transfer-encoding", "upgrade", "user-agent"}
 )
-"""Headers that say how the message travels."""
+"""Headers that say how the message travels, and from whom."""
 
 UNTRUSTED = "TLS: certificate not trusted"
 CERTIFICATE_FAULTS = {
@@ -129,7 +130,7 @@ class HttpsPosts:
         with suppress(ConnectionError):
             wire.send(message)
         answer = wire.answer()
-        return WebhookAnswer(answer.status, _pause(answer.getheader("Retry-After"), self._clock.now()))
+        return WebhookAnswer(answer.status, _pause(answer.headers.get("Retry-After", ""), self._clock.now()))
 
 
 class _Wire(io.RawIOBase):
@@ -206,7 +207,7 @@ def _message(target: Target, headers: Mapping[str, str], body: bytes) -> bytes:
     """The request as it goes over the wire (RFC 9112 3)."""
     if names := OURS.intersection(map(str.lower, headers)):
         raise ValueError(f"not for a caller to set: {', '.join(sorted(names))}")
-    lines = [f"POST {target.path} HTTP/1.1", f"Host: {target.authority}"]
+    lines = [f"POST {target.path} HTTP/1.1", f"Host: {target.authority}", f"User-Agent: {SENDER}"]
     for name, value in headers.items():
         if not NAME.fullmatch(name) or not VALUE.fullmatch(value):
             raise ValueError(f"not a header that can be sent: {name!r}")
@@ -215,10 +216,9 @@ def _message(target: Target, headers: Mapping[str, str], body: bytes) -> bytes:
     return "\r\n".join(lines).encode() + body
 
 
-def _pause(text: str | None, now: datetime) -> float | None:
+def _pause(said: str, now: datetime) -> float | None:
     """Seconds of a Retry-After, which is a number of them or a date (RFC 9110 10.2.3)."""
-    if text is None:
-        return None
+    text = said.strip()
     if text.isascii() and text.isdigit():
         return min(float(text), LONGEST_PAUSE)
     try:
