@@ -9,10 +9,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 
+from infra.local.deployment import REGION, STACK, Deployment
 from infra.local.http import listen
-from infra.local.template import REGION, STACK, Deployment
 
 ROOT = Path(__file__).resolve().parents[2]
 """The repository."""
@@ -36,6 +37,8 @@ class Aws:
             "state_parameters": deployment.state_parameters,
             "state_machine": deployment.state_machine,
             "state_machine_definition": deployment.state_machine_definition,
+            "queue_sources": [asdict(source) for source in deployment.queue_sources],
+            "stream_sources": [asdict(source) for source in deployment.stream_sources],
         }
         self._process: subprocess.Popen[bytes] | None = None
 

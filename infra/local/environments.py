@@ -13,12 +13,12 @@ from queue import SimpleQueue
 from typing import Protocol
 
 from infra.local.console import Console
+from infra.local.deployment import Function
 from infra.local.function_logs import FunctionLog
 from infra.local.invocations import Invocation, Outcome, broken_off, exited, timed_out
 from infra.local.launching import Launcher, Process
 from infra.local.runtime_api import NextInvocation, RuntimeApi
 from infra.local.streams import Stream
-from infra.local.template import Function
 
 
 class Work(Protocol):

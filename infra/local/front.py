@@ -11,6 +11,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from infra.local.console import Console
+from infra.local.deployment import Deployment
 from infra.local.gateway import (
     INTERNAL,
     NO_ROUTE,
@@ -28,7 +29,6 @@ from infra.local.gateway import (
 from infra.local.invocations import Invocation, Outcome, new_trace_id
 from infra.local.pool import FunctionPool, RequestTooLargeError
 from infra.local.streams import Stream, StreamBroken
-from infra.local.template import Deployment
 from infra.local.wire import Hangup, Request, Response
 
 IDLE_SECONDS: Final = 300.0

@@ -15,7 +15,7 @@ from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
 
-from infra.local.template import ACCOUNT, Deployment, GatewayResponse, Route
+from infra.local.deployment import ACCOUNT, Deployment, GatewayResponse, Route
 from infra.local.wire import Headers, Request, Response
 
 MAX_BODY_BYTES: Final = 10 * 1024 * 1024

@@ -18,8 +18,8 @@ from moto.dynamodb.models.dynamo_type import DynamoType
 from moto.dynamodb.models.utilities import dynamo_json_dump
 from moto.dynamodb.responses import DynamoHandler
 
+from infra.local.deployment import ACCOUNT, REGION
 from infra.local.moto_update import plain_update
-from infra.local.template import ACCOUNT, REGION
 from infra.local.wire import Request, Response
 
 TARGET: Final = "DynamoDB_20120810."

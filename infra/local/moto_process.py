@@ -18,8 +18,8 @@ import warnings
 
 import boto3.session
 
+from infra.local.deployment import REGION
 from infra.local.moto_absent import leave_out_absent_services
-from infra.local.template import REGION
 
 
 def main() -> None:

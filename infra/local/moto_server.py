@@ -9,20 +9,28 @@ from typing import Any
 
 from moto.cloudformation.models import cloudformation_backends
 from moto.core.config import default_user_config
+from moto.kms.models import kms_backends
 from moto.stepfunctions.parser.models import stepfunctions_parser_backends
 
-from infra.local import moto_dynamodb, moto_tasks
+from infra.local import moto_changes, moto_dynamodb, moto_queues, moto_tasks
+from infra.local.deployment import ACCOUNT, REGION
+from infra.local.event_sources import QueueSource, StreamSource
+from infra.local.function_client import FunctionClient
 from infra.local.http import Server
+from infra.local.moto_changes import StreamPoller
+from infra.local.moto_queues import QueuePoller
 from infra.local.moto_wsgi import MotoApplication
-from infra.local.template import ACCOUNT, REGION
 from infra.local.wire import Request, Response
 
 
 def serve(listener: socket.socket, plan: dict[str, Any]) -> None:
     """Create what the deployment remembers, then answer AWS requests in threads."""
+    functions = FunctionClient(plan["functions"])
     moto_dynamodb.lock_tables()
-    moto_tasks.reach_functions_at(plan["functions"])
+    moto_queues.lock_queues()
+    moto_tasks.reach(functions)
     create(plan)
+    send_on(plan, functions)
     application = MotoApplication(listener.getsockname()[1])
 
     def answer(request: Request) -> Response:
@@ -30,6 +38,17 @@ def serve(listener: socket.socket, plan: dict[str, Any]) -> None:
         return moto_dynamodb.answer(request) if short else application.answer(request)
 
     Server(answer, listener, name="aws").start()
+
+
+def send_on(plan: dict[str, Any], functions: FunctionClient) -> None:
+    """Send messages and changes to the functions that the deployment maps them to."""
+    queues = [QueuePoller(QueueSource(**each), functions.invoke) for each in plan["queue_sources"]]
+    streams = [StreamPoller(StreamSource(**each), functions.invoke) for each in plan["stream_sources"]]
+    moto_changes.watch(streams)
+    for queue in queues:
+        queue.start()
+    for stream in streams:
+        stream.start()
 
 
 def create(plan: dict[str, Any]) -> None:
@@ -43,6 +62,10 @@ def create(plan: dict[str, Any]) -> None:
         notification_arns=[],
         tags={},
     )
+    for key in kms_backends[ACCOUNT][REGION].keys.values():
+        # CloudFormation hands it over as an object, everything else of moto reads it as text.
+        policy: Any = key.policy
+        key.policy = policy if isinstance(policy, str) else json.dumps(policy)
     stepfunctions_parser_backends[ACCOUNT][REGION].create_state_machine(
         name=plan["state_machine"],
         definition=plan["state_machine_definition"],

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from infra.local.console import Console
+from infra.local.deployment import ACCOUNT, REGION, STACK, Schedule
 from infra.local.invocations import Invocation, new_trace_id
 from infra.local.pool import FunctionPool
-from infra.local.template import ACCOUNT, REGION, STACK, Schedule
 
 
 class Scheduler:

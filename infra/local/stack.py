@@ -17,6 +17,7 @@ from typing import Final
 
 from infra.local.aws import ROOT, Aws, AwsDidNotStartError, clean_environment, credentials
 from infra.local.console import Console
+from infra.local.deployment import Deployment, Function
 from infra.local.environments import ProcessEnvironment, Work
 from infra.local.front import Front
 from infra.local.function_logs import FunctionLog
@@ -27,7 +28,6 @@ from infra.local.launching import Copying, Launcher, Original, Starting
 from infra.local.options import Options, function_variables
 from infra.local.pool import FunctionPool
 from infra.local.schedule import Scheduler
-from infra.local.template import Deployment, Function
 
 STREAMING_LAYER: Final = ROOT / "layers" / "streaming"
 BOOTSTRAP: Final = STREAMING_LAYER / "bootstrap"

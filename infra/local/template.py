@@ -9,13 +9,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from infra.local.deployment import (
+    ACCOUNT,
+    REGION,
+    STACK,
+    Deployment,
+    Function,
+    GatewayResponse,
+    Route,
+    Schedule,
+)
+from infra.local.event_sources import QueueSource, StreamSource
 from infra.local.intrinsics import Scope, Template, UnresolvableError, read_template
-
-ACCOUNT: Final = "123456789012"
-"""moto's account."""
-
-REGION: Final = "us-east-1"
-STACK: Final = "a2a-local"
+from infra.local.naming import Remembered
 
 FUNCTION: Final = "AWS::Serverless::Function"
 API: Final = "AWS::Serverless::Api"
@@ -24,82 +30,6 @@ STATE_MACHINE: Final = "AWS::Serverless::StateMachine"
 ANY_METHOD: Final = "x-amazon-apigateway-any-method"
 INTEGRATION: Final = "x-amazon-apigateway-integration"
 """How an API's definition says who answers, and how."""
-
-NAME_PROPERTY: Final = {"AWS::DynamoDB::Table": "TableName", "AWS::S3::Bucket": "BucketName"}
-"""How a remembered resource is given a name of its own."""
-
-
-@dataclass(frozen=True)
-class Function:
-    """One Lambda function."""
-
-    logical_id: str
-    name: str
-    """AWS_LAMBDA_FUNCTION_NAME."""
-    folder: Path
-    """LAMBDA_TASK_ROOT; its last part is what people call the function."""
-    handler: str
-    timeout_seconds: float
-    memory_mb: int
-    environment: Mapping[str, str]
-
-    @property
-    def arn(self) -> str:
-        """The function's ARN."""
-        return f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{self.name}"
-
-
-@dataclass(frozen=True)
-class Route:
-    """One method of one resource of the API; `ANY` is every method, `{proxy+}` the rest of the path."""
-
-    method: str
-    path: str
-    function: str
-    """Logical id."""
-    streams: bool = False
-    """Whether the gateway hands the answer on while it is made (responseTransferMode STREAM)."""
-    timeout_seconds: float = 29.0
-    """How long the gateway waits for the function: for the whole answer, streamed or not."""
-
-
-@dataclass(frozen=True)
-class GatewayResponse:
-    """What the template says of an answer that the gateway gives itself; nothing means as AWS would."""
-
-    status: int | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-    body: str = ""
-    """A body template, with `$context.` variables."""
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """A function that is invoked at a fixed rate."""
-
-    function: str
-    rule: str
-    every_seconds: float
-
-
-@dataclass(frozen=True)
-class Deployment:
-    """Everything the local stack starts."""
-
-    functions: Mapping[str, Function]
-    """By logical id."""
-    routes: tuple[Route, ...]
-    schedules: tuple[Schedule, ...]
-    stage: str
-    binary_media_types: tuple[str, ...]
-    gateway_responses: Mapping[str, GatewayResponse]
-    """The gateway's own answers, by response type (THROTTLED, DEFAULT_4XX, …)."""
-    state_machine: str
-    """Its name."""
-    state_machine_definition: str
-    state: Mapping[str, Any]
-    """The nested stack's template, each resource named."""
-    state_parameters: Mapping[str, str]
 
 
 @dataclass
@@ -131,35 +61,27 @@ class _Reader:
         if declared is None:
             raise UnresolvableError(f"attribute {logical_id}.{attribute}")
         if declared["Type"] == NESTED_STACK:
-            return self.outputs(logical_id)[attribute.removeprefix("Outputs.")]
+            return self.outputs[attribute.removeprefix("Outputs.")]
         if declared["Type"] == FUNCTION and attribute == "Arn":
             return f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{self.resource(logical_id)}"
         # Roles, log groups and domains do not exist here; whoever names them gets something to look at.
         return f"arn:aws:local:{REGION}:{ACCOUNT}:{logical_id}:{attribute}"
 
     @functools.cached_property
-    def nested(self) -> tuple[str, Mapping[str, Any], Mapping[str, str]]:
-        """Logical id, named template and parameters of the nested stack."""
+    def nested(self) -> tuple[Remembered, Mapping[str, str]]:
+        """The nested stack, and what its parameters are given."""
         logical_id, declared = self.only(NESTED_STACK)
         properties = declared["Properties"]
-        template = named(read_template((self.root / properties["TemplateURL"]).read_text(encoding="utf-8")))
-        given = self.scope.resolve(properties.get("Parameters", {}))
-        return logical_id, template, {name: str(value) for name, value in given.items()}
+        template = read_template((self.root / properties["TemplateURL"]).read_text(encoding="utf-8"))
+        resolved = self.scope.resolve(properties.get("Parameters", {}))
+        given = {name: str(value) for name, value in resolved.items()}
+        defaults = {name: item.get("Default", "") for name, item in template.get("Parameters", {}).items()}
+        return Remembered(template, {**defaults, **given, **pseudo(f"{STACK}-{logical_id}")}), given
 
-    def outputs(self, logical_id: str) -> Mapping[str, object]:
-        _, template, given = self.nested
-        name = f"{STACK}-{logical_id}"
-        values = {key: item.get("Default", "") for key, item in template.get("Parameters", {}).items()}
-
-        def resource(inner: str) -> object:
-            declared = template["Resources"][inner]
-            return declared["Properties"][NAME_PROPERTY[declared["Type"]]]
-
-        def attribute(inner: str, attribute: str) -> object:
-            return f"arn:aws:local:{REGION}:{ACCOUNT}:{resource(inner)}:{attribute}"
-
-        scope = Scope(template, {**values, **given, **pseudo(name)}, resource, attribute)
-        return {key: scope.resolve(item["Value"]) for key, item in template["Outputs"].items()}
+    @functools.cached_property
+    def outputs(self) -> Mapping[str, object]:
+        """What the nested stack tells of itself."""
+        return self.nested[0].outputs()
 
     def only(self, resource_type: str) -> tuple[str, Mapping[str, Any]]:
         resources: Mapping[str, Mapping[str, Any]] = self.template["Resources"]
@@ -171,10 +93,7 @@ class _Reader:
     def functions(self) -> dict[str, Function]:
         shared = self.template.get("Globals", {}).get("Function", {})
         found = {}
-        for logical_id, declared in self.template["Resources"].items():
-            if declared["Type"] != FUNCTION:
-                continue
-            own = declared["Properties"]
+        for logical_id, own in self.deployed_functions():
             values = self.scope.resolve(
                 {
                     "Handler": own.get("Handler", shared.get("Handler")),
@@ -194,6 +113,12 @@ class _Reader:
             )
         return found
 
+    def deployed_functions(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        for logical_id, declared in self.template["Resources"].items():
+            condition = declared.get("Condition")
+            if declared["Type"] == FUNCTION and (condition is None or self.scope.holds(condition)):
+                yield logical_id, declared["Properties"]
+
     def routes(self) -> Iterator[Route]:
         _, api = self.only(API)
         functions = {function.arn: logical_id for logical_id, function in self.functions().items()}
@@ -208,14 +133,11 @@ class _Reader:
                     timeout_seconds=integration["timeoutInMillis"] / 1000,
                 )
 
-    def events(self, event_type: str) -> list[tuple[str, str, Mapping[str, Any]]]:
-        return [
-            (logical_id, name, self.scope.resolve(event.get("Properties", {})))
-            for logical_id, declared in self.template["Resources"].items()
-            if declared["Type"] == FUNCTION
-            for name, event in declared["Properties"].get("Events", {}).items()
-            if event["Type"] == event_type
-        ]
+    def events(self, event_type: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+        for logical_id, properties in self.deployed_functions():
+            for name, event in properties.get("Events", {}).items():
+                if event["Type"] == event_type:
+                    yield logical_id, name, self.scope.resolve(event.get("Properties", {}))
 
 
 def read_deployment(root: Path, parameters: Mapping[str, str] | None = None) -> Deployment:
@@ -230,7 +152,7 @@ def read_deployment(root: Path, parameters: Mapping[str, str] | None = None) -> 
     reader = _Reader(root, template, parameters or {})
     _, api = reader.only(API)
     machine_id, machine = reader.only(STATE_MACHINE)
-    _, state, state_parameters = reader.nested
+    state, state_parameters = reader.nested
     definition = (root / machine["Properties"]["DefinitionUri"]).read_text(encoding="utf-8")
     for name, value in reader.scope.resolve(machine["Properties"].get("DefinitionSubstitutions", {})).items():
         definition = definition.replace("${" + name + "}", str(value))
@@ -251,8 +173,16 @@ def read_deployment(root: Path, parameters: Mapping[str, str] | None = None) -> 
         },
         state_machine=str(reader.resource(machine_id)),
         state_machine_definition=definition,
-        state=state,
+        state=state.template,
         state_parameters=state_parameters,
+        queue_sources=tuple(
+            QueueSource.declared(str(reader.resource(function)), properties)
+            for function, _, properties in reader.events("SQS")
+        ),
+        stream_sources=tuple(
+            StreamSource.declared(str(reader.resource(function)), properties)
+            for function, _, properties in reader.events("DynamoDB")
+        ),
     )
 
 
@@ -276,22 +206,6 @@ def pseudo(stack: str) -> dict[str, object]:
         "AWS::StackName": stack,
         "AWS::URLSuffix": "amazonaws.com",
     }
-
-
-def named(template: Template) -> dict[str, Any]:
-    """Give tables and buckets the physical name CloudFormation would make up.
-
-    It is chosen here, before anything exists, so that functions can start while moto is still being imported.
-    """
-    resources = {}
-    for logical_id, declared in template["Resources"].items():
-        property_name = NAME_PROPERTY.get(declared["Type"])
-        properties = declared.get("Properties", {})
-        if property_name is not None:
-            name = f"{STACK}-{logical_id}".lower()
-            properties = {property_name: name, **properties}
-        resources[logical_id] = {**declared, "Properties": properties}
-    return {**template, "Resources": resources}
 
 
 def rate_seconds(expression: str) -> float:

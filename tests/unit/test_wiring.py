@@ -12,8 +12,9 @@ from a2a_serverless.adapters.dynamodb_streams import DynamoStreamPlaces
 from a2a_serverless.adapters.stepfunctions_executions import StepFunctionsExecutions
 from a2a_serverless.bindings.http import HttpRequest
 from a2a_serverless.settings import Settings, SettingsError
-from a2a_serverless.wiring import api, deployer, world
+from a2a_serverless.wiring import api, deployer
 from a2a_serverless.wiring.card import card_desk
+from a2a_serverless.wiring.late import late
 
 DEPLOYER = """
 from a2a_serverless.agent import AgentProfile, AgentSkill, Completed
@@ -134,10 +135,10 @@ def test_what_is_late_is_made_once_when_it_is_used() -> None:
         made.append("it")
         return "value"
 
-    late = world.late(make)
+    made_late = late(make)
     assert made == []
 
-    assert (late.upper(), late.title()) == ("VALUE", "Value")
+    assert (made_late.upper(), made_late.title()) == ("VALUE", "Value")
     assert made == ["it"]
 
 

@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from a2a_serverless.protocol.scalars import Timestamp
+from a2a_serverless.tasks.log import PushKind
 
 REFERENCE = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*")
 TOKEN = re.compile(r"([A-Za-z0-9_.-]{1,64}):([0-9a-f]{64})")
@@ -84,6 +85,16 @@ def _tokens(text: str) -> tuple[TokenHash, ...]:
     return tuple(tokens)
 
 
+def _kinds(value: object) -> object:
+    """`states,artifacts,...`: what webhooks are told of."""
+    if not isinstance(value, str):
+        return value
+    kinds = [kind.strip() for kind in value.split(",")]
+    if not set(kinds) <= set(PushKind):
+        raise _wrong(f"must be a comma list of {', '.join(PushKind)}")
+    return frozenset(map(PushKind, kinds))
+
+
 Required = Annotated[str, AfterValidator(_required)]
 Reference = Annotated[str, AfterValidator(_reference)]
 
@@ -103,7 +114,18 @@ class Settings(BaseModel):
         streaming: whether answers leave piece by piece; needs a runtime loop and an integration that stream.
         stream_seconds: how long a stream stays open before it closes itself, to be gone on with.
         streams_per_caller: streams one caller may have open at once.
+        pokes_queue_url: the queue that wakes deliveries to webhooks; empty where none are delivered.
+        dead_letters_queue_url: the queue of what could not be delivered.
+        secrets_key: ARN or alias of the key that seals webhooks' secrets.
+        webhook_events: what webhooks are told of.
+        webhook_timeout_seconds: how long a webhook has to answer.
+        webhook_first_delay_seconds, webhook_longest_delay_seconds: the pause before a second attempt, doubled
+        for each further one up to the longest.
+        webhook_attempts: attempts for one event before its webhook is given up; 0 for as many as the age
+        allows. webhook_age_seconds: how long one event is tried.
+        plain_http_webhooks: whether webhooks may be `http` addresses.
         loopback_webhooks: whether webhooks may point at this machine; for tests only.
+        event_bus: name or ARN of the EventBridge bus that is told of changes of state; empty for none.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
@@ -125,7 +147,20 @@ class Settings(BaseModel):
     streaming: Annotated[bool, _switch("on", "off")] = False
     stream_seconds: Annotated[float, Field(ge=1, le=880)] = 300
     streams_per_caller: Annotated[int, Field(ge=1, le=1000)] = 100
+    pokes_queue_url: str = ""
+    dead_letters_queue_url: str = ""
+    secrets_key: str = ""
+    webhook_events: Annotated[frozenset[PushKind], BeforeValidator(_kinds)] = frozenset(
+        {PushKind.STATES, PushKind.ARTIFACTS}
+    )
+    webhook_timeout_seconds: Annotated[float, Field(gt=0, le=30)] = 10
+    webhook_first_delay_seconds: Annotated[float, Field(gt=0, le=900)] = 1
+    webhook_longest_delay_seconds: Annotated[float, Field(gt=0, le=900)] = 900
+    webhook_attempts: Annotated[int, Field(ge=0, le=1000)] = 0
+    webhook_age_seconds: Annotated[float, Field(gt=0, le=604800)] = 86400
+    plain_http_webhooks: Annotated[bool, _switch("allowed", "refused")] = False
     loopback_webhooks: Annotated[bool, _switch("allowed", "refused")] = False
+    event_bus: str = ""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
     powertools_service_name: str = "a2a-serverless"
     powertools_metrics_namespace: str = "A2AServerless"
@@ -145,12 +180,22 @@ class Settings(BaseModel):
         """How long a stream stays open."""
         return timedelta(seconds=self.stream_seconds)
 
+    @property
+    def delivers(self) -> bool:
+        """Whether there are webhooks."""
+        return bool(self.pokes_queue_url)
+
+    @property
+    def webhook_age(self) -> timedelta:
+        """How long one event is tried."""
+        return timedelta(seconds=self.webhook_age_seconds)
+
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Self:
         """Read the environment.
 
         Raises:
-            SettingsError: a variable is missing or wrong, or nobody would be let in.
+            SettingsError: a variable is missing or wrong, nobody would be let in, or webhooks lack something.
         """
         given = {name: environ[name.upper()] for name in cls.model_fields if name.upper() in environ}
         try:
@@ -161,6 +206,8 @@ class Settings(BaseModel):
             raise SettingsError(
                 "Nobody would be let in: give BEARER_TOKENS, or say ANONYMOUS=allowed to serve everybody."
             )
+        if settings.delivers and not (settings.dead_letters_queue_url and settings.secrets_key):
+            raise SettingsError("Webhooks (POKES_QUEUE_URL) need DEAD_LETTERS_QUEUE_URL and SECRETS_KEY too.")
         return settings
 
 

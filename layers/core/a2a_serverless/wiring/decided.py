@@ -2,7 +2,7 @@
 
 from a2a_serverless.agent import AgentProfile
 from a2a_serverless.bindings.caller import Admittance, Token
-from a2a_serverless.ports import Policy
+from a2a_serverless.ports import Policy, WebhookPolicy
 from a2a_serverless.settings import Settings
 
 
@@ -13,9 +13,25 @@ def policy(settings: Settings, described: AgentProfile | None = None) -> Policy:
         blocking_wait=settings.blocking_wait,
         deduplicate=settings.deduplication,
         streams_per_caller=settings.streams_per_caller,
-        capabilities=frozenset({"streaming"} if settings.streaming else ()),
+        capabilities=_capabilities(settings),
         input_modes=tuple(described.input_modes) if described else (),
+        webhooks=WebhookPolicy(
+            kinds=settings.webhook_events,
+            timeout=settings.webhook_timeout_seconds,
+            first_delay=settings.webhook_first_delay_seconds,
+            longest_delay=settings.webhook_longest_delay_seconds,
+            attempts=settings.webhook_attempts,
+            age=settings.webhook_age,
+            plain_http=settings.plain_http_webhooks,
+            loopback=settings.loopback_webhooks,
+        ),
     )
+
+
+def _capabilities(settings: Settings) -> frozenset[str]:
+    """What works in this deployment of what the specification leaves open."""
+    works = {"streaming": settings.streaming, "push_notifications": settings.delivers}
+    return frozenset(name for name, here in works.items() if here)
 
 
 def admittance(settings: Settings) -> Admittance:

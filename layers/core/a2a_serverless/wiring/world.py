@@ -4,10 +4,6 @@ What every request needs is made at once; what only some need (S3, Step Function
 it is first used, since making it costs more than most cold starts can spare.
 """
 
-from collections.abc import Callable
-from threading import Lock
-from typing import Any, TypeVar, cast
-
 from a2a_serverless.adapters.aws_clients import AwsClients
 from a2a_serverless.adapters.dynamodb_admissions import DynamoAdmissions
 from a2a_serverless.adapters.dynamodb_contexts import DynamoContexts
@@ -22,8 +18,8 @@ from a2a_serverless.adapters.uuid_identifiers import UuidIdentifiers
 from a2a_serverless.ports import Answer, Identifiers, Incidents, Metrics, Policy, Ports
 from a2a_serverless.settings import Settings
 from a2a_serverless.wiring.decided import policy
-
-T = TypeVar("T")
+from a2a_serverless.wiring.late import late
+from a2a_serverless.wiring.webhooks import webhook_ports
 
 
 def ports(settings: Settings, decided: Policy | None = None, instant: Answer | None = None) -> Ports:
@@ -45,27 +41,8 @@ def ports(settings: Settings, decided: Policy | None = None, instant: Answer | N
         identifiers=identifiers,
         policy=decided or policy(settings),
         answer=instant,
+        webhooks=webhook_ports(settings, table, clients, clock),
     )
-
-
-class _Late:
-    """Stands for something until it is used, and passes everything on from then on."""
-
-    def __init__(self, make: Callable[[], object]) -> None:
-        self._make = make
-        self._made: object = None
-        self._lock = Lock()
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  whatever the real thing has
-        with self._lock:
-            if self._made is None:
-                self._made = self._make()
-        return getattr(self._made, name)
-
-
-def late(make: Callable[[], T]) -> T:
-    """What `make` makes, made when it is first used."""
-    return cast("T", _Late(make))
 
 
 def _incidents(settings: Settings, identifiers: Identifiers) -> Incidents:

@@ -1,0 +1,17 @@
+"""The queue of pokes → deliveries to webhooks, all of a batch at once."""
+
+from typing import Any
+
+from aws_lambda_powertools import Logger
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from a2a_serverless.settings import Settings
+from a2a_serverless.wiring.deliveries import push
+
+DELIVER = push(Settings.from_environment())
+LOGGER = Logger()
+
+
+@LOGGER.inject_lambda_context(clear_state=True)
+def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    return DELIVER(event, context)
