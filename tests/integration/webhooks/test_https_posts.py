@@ -355,24 +355,25 @@ def test_a_body_that_drips_takes_nothing_from_the_status(tls: ssl.SSLContext | N
 
 
 @pytest.mark.parametrize(
-    "head",
+    ("head", "piece"),
     [
-        b"HTTP/1.1 200 OK\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffff\r\n",
+        (b"", bytes(BODY_LIMIT)),
+        (b"Content-Length: 99999999999999999999\r\n", bytes(BODY_LIMIT)),
+        (b"Transfer-Encoding: chunked\r\n", b"10000\r\n" + bytes(0x10000) + b"\r\n"),
+        (b"Transfer-Encoding: chunked\r\n", b"1\r\n.\r\n" * 10_000),
     ],
-    ids=["until the end", "a length", "a chunk"],
+    ids=["until the end", "a length", "big chunks", "small chunks"],
 )
-def test_a_huge_body_is_left_unread(head: bytes, tls: ssl.SSLContext | None) -> None:
+def test_a_huge_body_is_left_unread(head: bytes, piece: bytes, tls: ssl.SSLContext | None) -> None:
     said = 0
 
     def huge(line: Line) -> None:
         nonlocal said
         line.hear()
-        line.say(head)
+        line.say(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n")
         while True:
-            line.say(bytes(BODY_LIMIT))
-            said += BODY_LIMIT
+            line.say(piece)
+            said += len(piece)
 
     with in_time():
         assert answer_of(huge, tls=tls) == WebhookAnswer(200)
