@@ -125,6 +125,7 @@ class Settings(BaseModel):
         allows. webhook_age_seconds: how long one event is tried.
         plain_http_webhooks: whether webhooks may be `http` addresses.
         loopback_webhooks: whether webhooks may point at this machine; for tests only.
+        signing_key_days: how long a key signs webhooks before the next one does.
         event_bus: name or ARN of the EventBridge bus that is told of changes of state; empty for none.
     """
 
@@ -160,6 +161,7 @@ class Settings(BaseModel):
     webhook_age_seconds: Annotated[float, Field(gt=0, le=604800)] = 86400
     plain_http_webhooks: Annotated[bool, _switch("allowed", "refused")] = False
     loopback_webhooks: Annotated[bool, _switch("allowed", "refused")] = False
+    signing_key_days: Annotated[int, Field(ge=1, le=3650)] = 90
     event_bus: str = ""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
     powertools_service_name: str = "a2a-serverless"

@@ -4,10 +4,12 @@ Every part is made, and its module loaded, when it is first used: most requests 
 and TLS, signatures and three more clients would double their cold start.
 """
 
+from datetime import timedelta
+
 from a2a_serverless.adapters.aws_clients import AwsClients
 from a2a_serverless.adapters.dynamodb_table import DynamoTable
 from a2a_serverless.ports import Clock, WebhookPorts
-from a2a_serverless.ports.signing_keys import SigningKeys
+from a2a_serverless.ports.signing_keys import KeyPolicy, KeyPorts, SigningKeys
 from a2a_serverless.ports.webhooks import (
     DeadLetters,
     Events,
@@ -21,6 +23,9 @@ from a2a_serverless.ports.webhooks import (
 )
 from a2a_serverless.settings import Settings
 from a2a_serverless.wiring.late import late
+
+LATE_READERS = timedelta(days=1)
+"""How much longer a key is published than a webhook may be tried: somebody may verify what came later still."""
 
 
 def webhook_ports(
@@ -38,7 +43,7 @@ def webhook_ports(
         names=late(_names),
         posts=late(_posts),
         hosts=late(lambda: _hosts(table)),
-        signatures=late(lambda: _signatures(signing_keys(table), seals, clock)),
+        signatures=late(lambda: _signatures(key_ports(settings, table, seals, clock))),
         events=late(lambda: _events(settings, clients)) if settings.event_bus else None,
     )
 
@@ -48,6 +53,16 @@ def signing_keys(table: DynamoTable) -> SigningKeys:
     from a2a_serverless.adapters.dynamodb_signing_keys import DynamoSigningKeys  # noqa: PLC0415  made late
 
     return DynamoSigningKeys(table)
+
+
+def key_ports(settings: Settings, table: DynamoTable, seals: Seals, clock: Clock) -> KeyPorts:
+    """What making and changing these pairs needs."""
+    from a2a_serverless.adapters.p256_key_pairs import P256KeyPairs  # noqa: PLC0415  made late
+
+    policy = KeyPolicy(
+        lasts=timedelta(days=settings.signing_key_days), publish_after=settings.webhook_age + LATE_READERS
+    )
+    return KeyPorts(keys=signing_keys(table), pairs=P256KeyPairs(), seals=seals, clock=clock, policy=policy)
 
 
 def _store(table: DynamoTable) -> WebhookStore:
@@ -92,12 +107,10 @@ def _hosts(table: DynamoTable) -> Hosts:
     return DynamoHosts(table)
 
 
-def _signatures(keys: SigningKeys, seals: Seals, clock: Clock) -> Signatures:
+def _signatures(keys: KeyPorts) -> Signatures:
     from a2a_serverless.adapters.jws_signatures import JwsSignatures  # noqa: PLC0415  made late
-    from a2a_serverless.adapters.p256_key_pairs import P256KeyPairs  # noqa: PLC0415  made late
-    from a2a_serverless.ports.signing_keys import KeyPorts  # noqa: PLC0415  made late
 
-    return JwsSignatures(KeyPorts(keys=keys, pairs=P256KeyPairs(), seals=seals, clock=clock))
+    return JwsSignatures(keys)
 
 
 def _events(settings: Settings, clients: AwsClients) -> Events:
