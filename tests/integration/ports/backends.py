@@ -20,6 +20,7 @@ from infra.local.template import REGION, Deployment
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
+    from mypy_boto3_kms.client import KMSClient
     from mypy_boto3_s3.client import S3Client
     from mypy_boto3_stepfunctions.client import SFNClient
 
@@ -38,8 +39,10 @@ class Backend:
     dynamodb: "DynamoDBClient"
     s3: "S3Client"
     stepfunctions: "SFNClient"
+    kms: "KMSClient"
     table: str
     bucket: str
+    secrets_key: str
     state_machine_arn: str
 
 
@@ -127,7 +130,9 @@ def _backend(session: Session) -> Backend:
         dynamodb=clients.dynamodb(),
         s3=clients.s3(),
         stepfunctions=stepfunctions,
+        kms=clients.kms(),
         table=outputs["TableName"],
         bucket=outputs["BucketName"],
+        secrets_key=outputs["SecretsKeyArn"],
         state_machine_arn=machine["stateMachineArn"],
     )
