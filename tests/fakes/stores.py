@@ -92,7 +92,8 @@ class FakeTasks:
             if head.keeps_due and head.due_at is not None and standing is not None:
                 due_at = standing.due_at or due_at
             snapshot = max(head.snapshot, known)
-            return head.expires, replace(head, snapshot=snapshot, due_at=due_at, keeps_due=False)
+            kept = replace(head, snapshot=snapshot, due_at=due_at, keeps_due=False, webhooks_due_at=None)
+            return head.expires, kept
 
         self.table.change(Head, key, how=forwards)
 

@@ -17,6 +17,7 @@ from a2a_serverless.operations.declared import require
 from a2a_serverless.operations.read import get_task, list_tasks
 from a2a_serverless.operations.send import send_message
 from a2a_serverless.operations.streams import Frames, send_streaming_message, subscribe_to_task
+from a2a_serverless.operations.webhooks import create_config, delete_config, get_config, list_configs
 from a2a_serverless.ports import Caller, Ports
 from a2a_serverless.protocol.card import AgentExtension
 from a2a_serverless.protocol.errors import ExtensionSupportRequiredError
@@ -35,8 +36,12 @@ HANDLERS: Mapping[str, Callable[[Ports, Caller, Any], Steps | ProtoModel | None]
     "GetTask": get_task,
     "ListTasks": list_tasks,
     "CancelTask": cancel_task,
+    "CreateTaskPushNotificationConfig": create_config,
+    "GetTaskPushNotificationConfig": get_config,
+    "ListTaskPushNotificationConfigs": list_configs,
+    "DeleteTaskPushNotificationConfig": delete_config,
 }
-"""The operation behind each method. Methods without one need a capability that no deployment declares."""
+"""The operation behind each method that answers once. No deployment declares GetExtendedAgentCard yet."""
 
 LAST_EVENT_ID = "Last-Event-ID"
 LAST_EVENT_ID_QUERY = "lastEventId"

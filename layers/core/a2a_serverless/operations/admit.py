@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from a2a_serverless.operations.contents import stow
 from a2a_serverless.operations.heads import head_of
+from a2a_serverless.operations.webhooks import inline_id, register, registration, too_many
 from a2a_serverless.ports import (
     Admission,
     AdmissionKey,
@@ -25,6 +26,7 @@ from a2a_serverless.ports import (
     PositionTakenError,
     TurnKey,
 )
+from a2a_serverless.ports.webhooks import Registration, WebhookKey
 from a2a_serverless.protocol.errors import (
     A2AError,
     InvalidParamsError,
@@ -32,7 +34,7 @@ from a2a_serverless.protocol.errors import (
     UnsupportedOperationError,
 )
 from a2a_serverless.protocol.objects import Message
-from a2a_serverless.protocol.requests import SendMessageRequest
+from a2a_serverless.protocol.requests import SendMessageConfiguration, SendMessageRequest
 from a2a_serverless.tasks.content import logged_message
 from a2a_serverless.tasks.fold import LoggedTask, fold
 from a2a_serverless.tasks.log import LoggedEvent, MessageReceived, TaskKey, Voided
@@ -75,6 +77,7 @@ def admit(ports: Ports, caller: Caller, request: SendMessageRequest) -> Admitted
     else:
         task = ports.tasks.load(caller.task(target))
         _check_target(task, message)
+        _check_room(ports, task, caller, request)
         opened = _standing(ports, caller, request, task)
     record = opened.record
     if record.body_hash != body_hash(message):
@@ -95,6 +98,16 @@ def _check_target(task: LoggedTask, message: Message) -> None:
         raise TaskNotFoundError
     if message.context_id is not None and message.context_id != task.context_id:
         raise InvalidParamsError.of("message.contextId", "is not the context of the task named by taskId")
+
+
+def _check_room(ports: Ports, task: LoggedTask, caller: Caller, request: SendMessageRequest) -> None:
+    """Refuse a webhook that the task has no room for, while nothing has been written."""
+    asked = request.configuration.task_push_notification_config if request.configuration else None
+    if asked is None or ports.webhooks is None:
+        return
+    others = ports.webhooks.store.ids(caller.task(task.task_id)) - {inline_id(asked)}
+    if len(others) >= ports.policy.webhooks.most:
+        raise too_many(ports)
 
 
 def _standing(ports: Ports, caller: Caller, request: SendMessageRequest, task: LoggedTask) -> _Opened:
@@ -142,7 +155,7 @@ def _open(ports: Ports, caller: Caller, request: SendMessageRequest, task: Logge
     place = f"content/{caller.tenant}/{caller.owner}/{task_id}/{position}"
     context_id = task.context_id if task else message.context_id or ports.identifiers.new()
     kept = logged_message(message, stow(ports, message.parts, place, writer))
-    configuration = request.configuration
+    configuration = request.configuration or SendMessageConfiguration()
     record = Admission(
         tenant=key.tenant,
         owner=key.owner,
@@ -156,10 +169,21 @@ def _open(ports: Ports, caller: Caller, request: SendMessageRequest, task: Logge
         expires=task.expires if task else int((now + ports.policy.retention).timestamp()),
         due_at=now + ports.policy.due_after,
         claims=dict(caller.claims),
-        accepted_output_modes=configuration.accepted_output_modes if configuration else (),
+        accepted_output_modes=configuration.accepted_output_modes,
+        webhook=_webhook(ports, caller, configuration, TaskKey(key.tenant, key.owner, task_id), context_id),
     )
     standing = ports.admissions.open(record)
     return _Opened(standing, fresh=task is None and standing.task_id == task_id)
+
+
+def _webhook(
+    ports: Ports, caller: Caller, configuration: SendMessageConfiguration, task: TaskKey, context_id: str
+) -> Registration | None:
+    """The webhook that comes with the message, its secrets sealed for this task."""
+    asked = configuration.task_push_notification_config
+    if asked is None:
+        return None
+    return registration(ports, caller, asked, WebhookKey(task, inline_id(asked)), context_id)
 
 
 def _sole_waiting(ports: Ports, caller: Caller, context_id: str | None) -> str | None:
@@ -190,6 +214,10 @@ def finish(ports: Ports, record: Admission, *, unheard_of: bool = False) -> Admi
         task = ports.tasks.load(record.task, about=record.position)
         placed = _place(ports, record, writer, row, task)
     ports.tasks.write_head(record.task, head_of(ports.policy, placed))
+    if record.webhook is not None and ports.webhooks is not None:
+        name = WebhookKey(record.task, record.webhook.config_id)
+        if register(ports, name, record.webhook, placed, cursor=record.position) is None:
+            ports.metrics.count("WebhookRefused")  # others took the last places since the task was checked
     ports.executions.start(TurnKey(record.task, record.position))
     ports.admissions.close(record)
     ports.metrics.count("MessageAdmitted")

@@ -5,6 +5,7 @@ from collections.abc import Generator
 from a2a_serverless.operations.admit import admit
 from a2a_serverless.operations.contents import Shown, content_of, media_type_of
 from a2a_serverless.operations.follow import until_settled
+from a2a_serverless.operations.webhooks import check_config
 from a2a_serverless.ports import Caller, Ports
 from a2a_serverless.protocol.errors import (
     ContentTypeNotSupportedError,
@@ -26,6 +27,7 @@ def send_message(
     Raises:
         ContentTypeNotSupportedError: a part is of a media type that the agent does not take.
         PushNotificationNotSupportedError: a webhook is asked for and this deployment delivers none.
+        InvalidParamsError: the webhook is none we call, or the task has as many as it may have.
         A2AError: whatever `admit` refuses.
     """
     configuration = request.configuration or SendMessageConfiguration()
@@ -44,9 +46,11 @@ def send_message(
 
 def check_message(ports: Ports, request: SendMessageRequest, configuration: SendMessageConfiguration) -> None:
     """Refuse what this deployment or its agent cannot serve, before anything is written."""
-    wants_push = configuration.task_push_notification_config is not None
-    if wants_push and "push_notifications" not in ports.policy.capabilities:
-        raise PushNotificationNotSupportedError
+    webhook = configuration.task_push_notification_config
+    if webhook is not None:
+        if "push_notifications" not in ports.policy.capabilities:
+            raise PushNotificationNotSupportedError
+        check_config(ports, webhook)
     for index, part in enumerate(request.message.parts):
         media_type = declared_type(part)
         if media_type is not None and not accepts(ports.policy.input_modes, media_type):

@@ -4,8 +4,11 @@ It reads the index of what must not be forgotten and nothing else, then looks at
 whoever died would have done next. Sweeping twice, late, or beside living processes changes nothing.
 """
 
+from dataclasses import replace
+
 from a2a_serverless.operations.admit import finish
 from a2a_serverless.operations.heads import head_of
+from a2a_serverless.operations.lagging import look_after_webhooks
 from a2a_serverless.operations.turns import fail_turn
 from a2a_serverless.ports import AdmissionKey, AdmissionStatus, Ports, TurnKey
 from a2a_serverless.protocol.errors import A2AError
@@ -50,8 +53,9 @@ def _look_at(ports: Ports, key: TaskKey) -> None:
     task = ports.tasks.load(key)
     if not task.exists:
         return
+    again = look_after_webhooks(ports, task, key)
     if task.open_turn is None:
-        ports.tasks.write_head(key, head_of(ports.policy, task), repair=True)
+        ports.tasks.write_head(key, replace(head_of(ports.policy, task), webhooks_due_at=again), repair=True)
         return
     turn = TurnKey(key, task.open_turn)
     match ports.executions.describe(turn):

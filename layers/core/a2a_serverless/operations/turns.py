@@ -194,7 +194,8 @@ def _settle(ports: Ports, key: TurnKey, recorder: Recorder, status: LoggedStatus
     """Snapshot, settled event, head, context row: in this order, each making the one before findable."""
     if recorder.position - recorder.snapshot >= ports.policy.snapshot_settled:
         recorder.keep_snapshot()
-    recorder.append(TurnSettled(turn=key.turn, status=status, state=saved))
+    completes = () if status.state is TaskState.FAILED else recorder.task.unfinished
+    recorder.append(TurnSettled(turn=key.turn, status=status, state=saved, completes=completes))
     recorder.write_head()
     task = recorder.task
     waits = status.state in WAITING

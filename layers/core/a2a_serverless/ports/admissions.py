@@ -7,6 +7,7 @@ from typing import Protocol
 from pydantic import Field
 
 from a2a_serverless.ports.contexts import ContextKey
+from a2a_serverless.ports.webhooks import Registration
 from a2a_serverless.protocol.protojson import ProtoModel
 from a2a_serverless.protocol.scalars import Timestamp
 from a2a_serverless.tasks.content import LoggedMessage
@@ -39,6 +40,7 @@ class Admission(ProtoModel):
     due_at: Timestamp
     claims: dict[str, str] = Field(default_factory=dict)
     accepted_output_modes: tuple[str, ...] = ()
+    webhook: Registration | None = None
     status: AdmissionStatus = AdmissionStatus.PENDING
 
     @property

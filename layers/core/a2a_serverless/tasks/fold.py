@@ -45,7 +45,9 @@ class LoggedTask(ProtoModel):
     `open_turn` names the turn that has a message and has not settled. `segments` and `checkpoints` count
     the starts and checkpoints of the latest turn. `state` is the key of the saved state from which its next
     segment begins. `settled_turn` is the turn that settled last and `settled_state` the key of what it
-    saved, if it saved anything. A log of voids only has no status: such a task does not exist for anybody.
+    saved, if it saved anything. `turn_artifacts` are the artifacts that the latest turn wrote to, and
+    `unfinished` those of them without a last chunk. A log of voids only has no status: such a task does not
+    exist for anybody.
     """
 
     task_id: str
@@ -63,6 +65,7 @@ class LoggedTask(ProtoModel):
     settled_turn: int | None = None
     settled_state: str | None = None
     turn_artifacts: tuple[str, ...] = ()
+    unfinished: tuple[str, ...] = ()
     snapshot: int = 0
 
     @property
@@ -122,6 +125,7 @@ class Folding:
         self.settled_turn = task.settled_turn
         self.settled_state = task.settled_state
         self.turn_artifacts = list(task.turn_artifacts)
+        self.unfinished = list(task.unfinished)
 
     @property
     def terminal(self) -> bool:
@@ -187,15 +191,21 @@ class Folding:
         self.segments = self.checkpoints = 0
         self.state = received.state
         self.turn_artifacts = []
+        self.unfinished = []
 
     def _update(self, update: ArtifactUpdated) -> None:
-        if update.artifact.artifact_id not in self.turn_artifacts:
-            self.turn_artifacts.append(update.artifact.artifact_id)
-        known = self.artifacts.get(update.artifact.artifact_id)
+        name = update.artifact.artifact_id
+        if name not in self.turn_artifacts:
+            self.turn_artifacts.append(name)
+        if name in self.unfinished and update.last_chunk:
+            self.unfinished.remove(name)
+        elif name not in self.unfinished and not update.last_chunk:
+            self.unfinished.append(name)
+        known = self.artifacts.get(name)
         if known is not None and update.append:
             known.add(update)
         else:
-            self.artifacts[update.artifact.artifact_id] = Assembly.of(update.artifact)
+            self.artifacts[name] = Assembly.of(update.artifact)
 
     def finished(self) -> LoggedTask:
         """The task as folded so far."""
@@ -215,6 +225,7 @@ class Folding:
                 "settled_turn": self.settled_turn,
                 "settled_state": self.settled_state,
                 "turn_artifacts": tuple(self.turn_artifacts),
+                "unfinished": tuple(self.unfinished),
             }
         )
 

@@ -91,13 +91,17 @@ class ArtifactUpdated(Entry):
 
 
 class TurnSettled(Entry):
-    """A turn ended in a terminal or interrupted status; `state` is the key of what the agent saved."""
+    """A turn ended in a terminal or interrupted status; `state` is the key of what the agent saved.
+
+    `completes` names the artifacts that are whole now although no last chunk said so.
+    """
 
     kind = "settled"
 
     turn: int
     status: LoggedStatus
     state: str | None = None
+    completes: tuple[str, ...] = ()
 
 
 class Voided(Entry):
