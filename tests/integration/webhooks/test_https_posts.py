@@ -71,7 +71,7 @@ def test_the_request_goes_to_the_address_and_names_the_host(tls: ssl.SSLContext 
         assert HttpsPosts().post(asked) == WebhookAnswer(200)
 
     assert receiver.requests == [
-        f"POST /inbox?a=1&b=%20 HTTP/1.1\r\nHost: {HOST}:{receiver.port}\r\nUser-Agent: a2a-serverless\r\n"
+        f"POST /inbox?a=1&b=%20 HTTP/1.1\r\nHost: {HOST}:{receiver.port}\r\n"
         "Content-Type: application/a2a+json\r\nX-A2A-Notification-Token: tøken\r\n"
         'Content-Length: 9\r\nConnection: close\r\n\r\n{"ä": 1}'.encode()
     ]

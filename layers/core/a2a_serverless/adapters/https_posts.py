@@ -41,13 +41,10 @@ LONGEST_PAUSE = 86_400.0
 RECORD = 16 * 1024
 """Bytes sent in one go, what TLS takes at once."""
 
-SENDER = "a2a-serverless"
 NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
-OURS = frozenset(
-    {"connection", "content-length", "expect", "host", "transfer-encoding", "upgrade", "user-agent"}
-)
-"""Headers that say how the message travels, and from whom."""
+OURS = frozenset({"connection", "content-length", "expect", "host", "transfer-encoding", "upgrade"})
+"""Headers that say how the message travels."""
 
 UNTRUSTED = "TLS: certificate not trusted"
 CERTIFICATE_FAULTS = {
@@ -207,7 +204,7 @@ def _message(target: Target, headers: Mapping[str, str], body: bytes) -> bytes:
     """The request as it goes over the wire (RFC 9112 3)."""
     if names := OURS.intersection(map(str.lower, headers)):
         raise ValueError(f"not for a caller to set: {', '.join(sorted(names))}")
-    lines = [f"POST {target.path} HTTP/1.1", f"Host: {target.authority}", f"User-Agent: {SENDER}"]
+    lines = [f"POST {target.path} HTTP/1.1", f"Host: {target.authority}"]
     for name, value in headers.items():
         if not NAME.fullmatch(name) or not VALUE.fullmatch(value):
             raise ValueError(f"not a header that can be sent: {name!r}")
