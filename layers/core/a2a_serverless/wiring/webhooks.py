@@ -25,7 +25,7 @@ from a2a_serverless.settings import Settings
 from a2a_serverless.wiring.late import late
 
 LATE_READERS = timedelta(days=1)
-"""How much longer a key is published than a webhook may be tried: somebody may verify what came later still."""
+"""How much longer a key is published than a webhook may be tried: whoever verifies may do so later still."""
 
 
 def webhook_ports(
