@@ -15,8 +15,9 @@ sys.path[:0] = [str(ROOT), str(ROOT / ".ci")]
 
 from transform import transformed  # noqa: E402 - beside this file, which is no package
 
+from infra.local.deployment import STACK  # noqa: E402 - as above
 from infra.local.intrinsics import Scope, read_template  # noqa: E402 - from the repository, which is not installed here
-from infra.local.template import STACK, pseudo  # noqa: E402 - as above
+from infra.local.template import pseudo  # noqa: E402 - as above
 
 STREAMED: Final = ("STREAM", 900_000, "2021-11-15", "/response-streaming-invocations")
 BUFFERED: Final = ("BUFFERED", 29_000, "2015-03-31", "/invocations")

@@ -36,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         stack.start()
         threading.Thread(target=announce, args=(stack, asked), daemon=True).start()
-        return obey(stack, asked, console)
+        return obey(stack, asked, console, quiet=options.quiet)
     finally:
         stack.close()
         console.close()
@@ -52,11 +52,14 @@ def announce(stack: Stack, asked: "SimpleQueue[str]") -> None:
         asked.put("ready")
 
 
-def obey(stack: Stack, asked: "SimpleQueue[str]", console: Console) -> int:
+def obey(stack: Stack, asked: "SimpleQueue[str]", console: Console, *, quiet: bool) -> int:
     """Do what is asked, in order, until the end is."""
     while (wish := next_wish(asked)) != "stop":
         if wish == "ready":
             console.say(f"ready {stack.url}")
+            if not quiet:
+                # After the line that scripts wait for.
+                console.say(f"aws {stack.aws_endpoint}")
         elif wish == "restart":
             stack.restart_functions()
             console.say("function processes are being replaced")

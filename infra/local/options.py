@@ -56,6 +56,8 @@ class Options:
     turn_timeout_seconds: float | None
     buffered: bool
     """Whether the API answers in one piece, as a deployment with Streaming=buffered does."""
+    loopback_webhooks: bool
+    """Whether webhooks may point at this machine."""
     quiet: bool
     log_folder: Path | None
 
@@ -76,6 +78,7 @@ def parse(arguments: Sequence[str]) -> Options:
         tokens=dict(given.token),
         turn_timeout_seconds=given.turn_timeout,
         buffered=given.buffered,
+        loopback_webhooks=given.loopback_webhooks or given.profile == "conformance",
         quiet=given.quiet,
         log_folder=given.log_dir,
     )
@@ -124,6 +127,11 @@ def command_line() -> argparse.ArgumentParser:
         action="store_true",
         help="run what a deployment with Streaming=buffered is: no streams, answers within 29 s",
     )
+    parser.add_argument(
+        "--loopback-webhooks",
+        action="store_true",
+        help="let webhooks point at this machine, by http too; no deployment does",
+    )
     parser.add_argument("--quiet", action="store_true", help="do not show the functions' log lines")
     parser.add_argument(
         "--log-dir",
@@ -151,14 +159,13 @@ def function_variables(options: Options, *, base_url: str, deployed_at: str) -> 
         "ANONYMOUS": "refused",
         "BEARER_TOKENS": bearer_tokens(options.tokens),
         "LOCAL_PRINCIPAL": "" if options.tokens else "local",
-        "LOOPBACK_WEBHOOKS": "refused",
+        "LOOPBACK_WEBHOOKS": "allowed" if options.loopback_webhooks else "refused",
     }
     if options.profile == "conformance":
         variables |= {
             "ANONYMOUS": "allowed",
             "DEDUPLICATION": "off",
             "LOCAL_PRINCIPAL": "",
-            "LOOPBACK_WEBHOOKS": "allowed",
         }
         if options.agent == DEFAULT_AGENT["conformance"]:
             variables["INSTANT_ANSWER"] = "tests.conformance.agent:answer"

@@ -27,8 +27,9 @@ from a2a_serverless.protocol.requests import SendMessageConfiguration, SendMessa
 from a2a_serverless.settings import Settings
 from a2a_serverless.wiring.world import ports
 from infra.local.aws import ROOT, Aws, credentials
+from infra.local.deployment import Deployment
 from infra.local.http import Server, listen
-from infra.local.template import Deployment, read_deployment
+from infra.local.template import read_deployment
 from infra.local.wire import Request, Response
 from tests.bench.capacity import Table
 from tests.bench.ledger import Ledger

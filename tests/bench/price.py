@@ -11,8 +11,9 @@ from typing import Any
 
 from a2a_serverless.operations.sweep import sweep
 from infra.local.aws import ROOT
+from infra.local.deployment import Deployment
 from infra.local.intrinsics import read_template
-from infra.local.template import Deployment, read_deployment
+from infra.local.template import read_deployment
 from tests.bench.cloud import Cloud, cloud
 from tests.bench.result import Result
 from tests.bench.turn import AGENT_SECONDS, RUNS, SECONDS_EACH, Measured, measure, one_artifact

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from infra.local.aws import ROOT
+from infra.local.deployment import STACK
 from infra.local.intrinsics import Scope, read_template
-from infra.local.template import STACK, pseudo
+from infra.local.template import pseudo
 from tests.bench.result import Result
 
 BUILT = ROOT / ".aws-sam" / "build"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.local.template import REGION
+from infra.local.deployment import REGION
 from tests.integration.functions.deployment import FOLDERS, Deployed, StreamingDeployed
 from tests.integration.ports.backends import Backend, moto
 
@@ -19,7 +19,7 @@ def backend() -> Iterator[Backend]:
 
 @pytest.fixture(scope="package")
 def deployed(backend: Backend) -> Iterator[Deployed]:
-    """The five functions, each loaded once with one environment."""
+    """The seven functions, each loaded once with one environment."""
     environment = {
         "AWS_ACCESS_KEY_ID": "testing",
         "AWS_SECRET_ACCESS_KEY": "testing",
@@ -28,6 +28,9 @@ def deployed(backend: Backend) -> Iterator[Deployed]:
         "TASKS_TABLE": backend.table,
         "CONTENT_BUCKET": backend.bucket,
         "TURN_STATE_MACHINE_ARN": backend.state_machine_arn,
+        "POKES_QUEUE_URL": backend.pokes_queue_url,
+        "DEAD_LETTERS_QUEUE_URL": backend.dead_letters_queue_url,
+        "SECRETS_KEY": backend.secrets_key,
         "AGENT": "a2a_agents.echo:agent",
         "DEPLOYED_AT": "2026-11-30T12:00:00Z",
         "LOCAL_PRINCIPAL": "local",

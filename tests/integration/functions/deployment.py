@@ -10,7 +10,7 @@ from a2a_runtime.streaming import StreamedAnswer
 from tests.integration.ports.backends import Backend
 
 ROOT = Path(__file__).parents[3]
-FOLDERS = ("card", "http_json", "jsonrpc", "sweep", "turn")
+FOLDERS = ("card", "fanout", "http_json", "jsonrpc", "push", "sweep", "turn")
 EVENTS = sorted((ROOT / "events").glob("*.json"))
 
 

@@ -8,13 +8,15 @@ import pytest
 
 from tests.integration.functions.deployment import EVENTS, Deployed, read_event
 
-Outcome = tuple[int, str]
+Outcome = tuple[int, str] | list[str]
 
 OUTCOMES: Mapping[str, Outcome | None] = {
     "card.get.json": (200, '"url":"https://d111111abc.execute-api.eu-west-1.amazonaws.com/prod"'),
     "card.health.json": (200, '{"status":"healthy"}'),
     "card.not-modified.json": (304, ""),
     "card.preflight.json": (204, ""),
+    "fanout.batch.json": None,
+    "fanout.state.json": None,
     "http_json.cancel-task.json": (404, "TASK_NOT_FOUND"),
     "http_json.get-task.json": (404, "TASK_NOT_FOUND"),
     "http_json.list-tasks.json": (200, '"pageSize":10'),
@@ -26,11 +28,14 @@ OUTCOMES: Mapping[str, Outcome | None] = {
     "jsonrpc.send-message-base64.json": (200, "TASK_STATE_SUBMITTED"),
     "jsonrpc.send-message.json": (200, "TASK_STATE_SUBMITTED"),
     "jsonrpc.without-version.json": (200, "VERSION_NOT_SUPPORTED"),
+    "push.batch.json": ["059f36b4-87a3-44ab-83d2-661975040003"],
+    "push.poke.json": [],
     "sweep.fail.json": None,
     "sweep.schedule.json": None,
     "turn.run.json": None,
 }
-"""Status and a piece of the body each event gives on a deployment without tasks; None is no answer at all."""
+"""What each event gives on a deployment without tasks: status and a piece of the body, the records of a batch
+that are to come again, or (None) no answer at all."""
 
 
 def test_every_event_has_an_outcome() -> None:
@@ -44,6 +49,9 @@ def test_an_event_gives_what_it_is_there_to_show(deployed: Deployed, file: Path)
     outcome = OUTCOMES[file.name]
     if outcome is None:
         assert answer is None
+        return
+    if isinstance(outcome, list):
+        assert answer == {"batchItemFailures": [{"itemIdentifier": each} for each in outcome]}
         return
     status, piece = outcome
     assert (answer["statusCode"], piece in answer["body"]) == (status, True), answer["body"]

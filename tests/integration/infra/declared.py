@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from infra.local.deployment import STACK
 from infra.local.intrinsics import Scope, read_template
-from infra.local.template import STACK, pseudo
+from infra.local.template import pseudo
 
 ROOT = Path(__file__).parents[3]
 REGION = "eu-west-1"
@@ -76,7 +77,16 @@ def statements() -> Iterator[tuple[str, Declared]]:
     for role, properties in resources("AWS::IAM::Role").items():
         for policy in properties.get("Policies", ()):
             for statement in policy["PolicyDocument"]["Statement"]:
-                yield role, statement
+                yield role, granted(statement)
+
+
+def granted(statement: Declared) -> Declared:
+    """A statement that is made on a condition, as it is when that holds."""
+    if "Fn::If" not in statement:
+        return statement
+    _, given, otherwise = statement["Fn::If"]
+    assert otherwise == {"Ref": "AWS::NoValue"}
+    return dict(given)
 
 
 def several(value: Any) -> list[Any]:

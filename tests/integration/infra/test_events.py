@@ -1,12 +1,14 @@
 """Every file in `events/` is an event that its function could really be sent."""
 
 import base64
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from infra.local.event_filters import matches
 from infra.local.gateway import find_route
 from infra.local.template import read_deployment
 from tests.integration.infra.declared import EVENTS, ROOT, functions
@@ -38,6 +40,20 @@ REQUEST_CONTEXT = {
     "resourcePath",
     "stage",
 }
+STREAM_RECORD = {
+    *("eventID", "eventName", "eventVersion", "eventSource", "awsRegion", "dynamodb", "eventSourceARN")
+}
+"""https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html"""
+
+CHANGE = {
+    *("ApproximateCreationDateTime", "Keys", "NewImage", "SequenceNumber", "SizeBytes", "StreamViewType")
+}
+MESSAGE = {
+    *("messageId", "receiptHandle", "body", "attributes", "messageAttributes", "md5OfBody"),
+    *("eventSource", "eventSourceARN", "awsRegion"),
+}
+"""https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html"""
+
 TURN = {"tenant", "owner", "task", "turn"}
 CALLED = ("card", "jsonrpc", "http_json")
 
@@ -101,6 +117,32 @@ def test_the_state_machine_sends_ids_and_nothing_else() -> None:
     assert set(read("turn.run.json")) == TURN
     assert set(read("sweep.fail.json")) == {"fail"}
     assert set(read("sweep.fail.json")["fail"]) == TURN
+
+
+def sent(function: str) -> list[dict[str, Any]]:
+    """The records of every event of a function that is sent batches."""
+    return [
+        record for file in EVENTS if file.name.startswith(f"{function}.") for record in read(file)["Records"]
+    ]
+
+
+def test_what_is_sent_of_the_stream_is_what_the_filter_lets_pass() -> None:
+    [stream] = read_deployment(ROOT).stream_sources
+
+    assert sent("fanout")
+    for record in sent("fanout"):
+        assert set(record) == STREAM_RECORD
+        assert set(record["dynamodb"]) == CHANGE
+        assert any(matches(pattern, record) for pattern in stream.patterns)
+        assert record["dynamodb"]["Keys"].items() <= record["dynamodb"]["NewImage"].items()
+
+
+def test_what_is_sent_of_the_queue_is_what_sqs_says_of_a_message() -> None:
+    assert sent("push")
+    for record in sent("push"):
+        assert set(record) == MESSAGE
+        assert record["md5OfBody"] == hashlib.md5(record["body"].encode()).hexdigest()  # noqa: S324  SQS's own
+        assert "-PokesQueue-" in record["eventSourceARN"]
 
 
 def test_the_schedule_sends_what_eventbridge_sends() -> None:

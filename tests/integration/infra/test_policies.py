@@ -5,11 +5,12 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.integration.infra.declared import ROOT, functions, resources, several, statements, text
+from tests.integration.infra.declared import ROOT, deployed, functions, resources, several, statements, text
 
 UNNAMEABLE = (
     "${State.Outputs.BucketArn}/*",  # keys are made at run time
     ":execution:${AWS::StackName}-turn:*",  # so are names of executions
+    "${State.Outputs.TableArn}/stream/*",  # so are names of streams, which Lambda lists
 )
 """How a resource may end in a wildcard: what lies inside one named resource."""
 
@@ -23,6 +24,12 @@ ADAPTERS = {
         "query": "dynamodb:Query",
     },
     "s3": {"get_object": "s3:GetObject", "put_object": "s3:PutObject"},
+    "sqs": {
+        "send_message": "sqs:SendMessage",
+        "send_message_batch": "sqs:SendMessage",
+    },
+    "kms": {"encrypt": "kms:Encrypt", "decrypt": "kms:Decrypt"},
+    "events": {"put_events": "events:PutEvents"},
     "stepfunctions": {
         "start_execution": "states:StartExecution",
         "stop_execution": "states:StopExecution",
@@ -32,13 +39,29 @@ ADAPTERS = {
 """The action behind each call the adapters make, by technology."""
 
 
+CALL = re.compile(r"client\.([a-z]+_[a-z_]+|query|scan|encrypt|decrypt)\b")
+
+OPERATORS = {"receive_message", "delete_message_batch", "change_message_visibility_batch"}
+"""Calls that only a person's command makes, with that person's own rights."""
+
+LAMBDAS_OWN = {
+    "dynamodb:DescribeStream",
+    "dynamodb:GetRecords",
+    "dynamodb:GetShardIterator",
+    "dynamodb:ListStreams",
+    "sqs:ChangeMessageVisibility",
+    "sqs:DeleteMessage",
+    "sqs:GetQueueAttributes",
+    "sqs:ReceiveMessage",
+}
+"""What Lambda does in a function's name to send it what is in a stream or a queue."""
+
+
 def calls() -> set[str]:
     """Every method of an AWS client that the adapters call."""
     folder = ROOT / "layers" / "core" / "a2a_serverless" / "adapters"
     return {
-        call
-        for module in folder.glob("*.py")
-        for call in re.findall(r"\bclient\.([a-z]+_[a-z_]+|query|scan)", module.read_text(encoding="utf-8"))
+        call for module in folder.glob("*.py") for call in CALL.findall(module.read_text(encoding="utf-8"))
     }
 
 
@@ -86,22 +109,24 @@ def test_every_function_has_a_role_and_logs_of_its_own() -> None:
 
 
 def test_every_call_of_an_adapter_is_granted_to_somebody_and_nothing_else_is() -> None:
-    assert calls() - set(known_calls()) == set()
+    assert calls() - set(known_calls()) == OPERATORS
 
     granted = {action for _, statement in statements() for action in several(statement["Action"])}
     others = {"logs:CreateLogStream", "logs:PutLogEvents", "lambda:InvokeFunction", "s3:ListBucket"}
-    assert granted - others == {known_calls()[call] for call in calls()}
+    assert granted - others - LAMBDAS_OWN == {known_calls()[call] for call in calls() - OPERATORS}
 
 
 @pytest.mark.parametrize(
     ("role", "never"),
     [
-        ("CardRole", {"dynamodb", "s3", "states", "lambda"}),
-        ("JsonRpcRole", {"lambda"}),
-        ("HttpJsonRole", {"lambda"}),
-        ("TurnRole", {"states", "lambda"}),
-        ("SweepRole", {"lambda"}),
-        ("TurnStateMachineRole", {"dynamodb", "s3", "states", "logs"}),
+        ("CardRole", {"s3", "states", "lambda", "sqs", "kms", "events"}),
+        ("JsonRpcRole", {"lambda", "events"}),
+        ("HttpJsonRole", {"lambda", "events"}),
+        ("TurnRole", {"states", "lambda", "sqs", "kms", "events"}),
+        ("SweepRole", {"lambda", "kms", "events"}),
+        ("FanoutRole", {"states", "lambda", "kms"}),
+        ("PushRole", {"states", "lambda", "events"}),
+        ("TurnStateMachineRole", {"dynamodb", "s3", "states", "logs", "sqs", "kms", "events"}),
     ],
 )
 def test_a_role_never_touches_what_its_function_has_no_business_with(role: str, never: set[str]) -> None:
@@ -111,6 +136,84 @@ def test_a_role_never_touches_what_its_function_has_no_business_with(role: str, 
 def test_a_turn_deletes_nothing_and_the_two_bindings_may_do_the_same() -> None:
     assert "dynamodb:DeleteItem" not in actions_of("TurnRole")
     assert actions_of("JsonRpcRole") == actions_of("HttpJsonRole")
+
+
+LAMBDA = {"JsonRpcRole", "HttpJsonRole", "TurnRole", "SweepRole", "FanoutRole", "PushRole", "CardRole"}
+
+
+def resources_of(role: str, action: str) -> set[str]:
+    """What a role may do that to."""
+    return {
+        text(resource)
+        for owner, statement in statements()
+        if owner == role and action in several(statement["Action"])
+        for resource in several(statement["Resource"])
+    }
+
+
+def test_only_deliveries_may_open_secrets() -> None:
+    opens = {role for role in LAMBDA if resources_of(role, "kms:Decrypt")}
+    seals = {role for role in LAMBDA if resources_of(role, "kms:Encrypt")}
+
+    assert opens == {"PushRole"}
+    assert seals == {"JsonRpcRole", "HttpJsonRole", "PushRole"}
+
+
+def test_a_message_goes_only_to_the_queues_that_a_function_has_something_for() -> None:
+    pokes, letters = "${State.Outputs.PokesQueueArn}", "${State.Outputs.DeadLettersQueueArn}"
+    told = {role: resources_of(role, "sqs:SendMessage") for role in LAMBDA}
+
+    assert {role: queues for role, queues in told.items() if queues} == {
+        "JsonRpcRole": {pokes},
+        "HttpJsonRole": {pokes},
+        "SweepRole": {pokes},
+        "FanoutRole": {pokes, "${State.Outputs.FanoutFailuresQueueArn}"},
+        "PushRole": {pokes, letters},
+    }
+
+
+def test_who_tells_of_news_and_who_shows_the_card_only_read_the_table() -> None:
+    for role in ("FanoutRole", "CardRole"):
+        written = {"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"} & actions_of(role)
+        assert written == set()
+    assert "dynamodb:DeleteItem" not in actions_of("PushRole")
+
+
+@pytest.mark.parametrize(
+    ("bus", "arn"),
+    [
+        ("tasks", "arn:aws:events:us-east-1:123456789012:event-bus/tasks"),
+        (
+            "arn:aws:events:eu-west-1:210987654321:event-bus/t",
+            "arn:aws:events:eu-west-1:210987654321:event-bus/t",
+        ),
+    ],
+)
+def test_events_may_be_put_on_the_bus_that_was_named_and_on_no_other(bus: str, arn: str) -> None:
+    [policy] = deployed(EventBus=bus)["FanoutRole"]["Policies"]
+    [granted] = [each for each in policy["PolicyDocument"]["Statement"] if each["Sid"] == "TellOfStates"]
+
+    assert (granted["Action"], granted["Resource"]) == ("events:PutEvents", arn)
+
+
+def test_without_a_bus_nothing_may_be_put_on_one_and_no_task_is_read() -> None:
+    [policy] = deployed()["FanoutRole"]["Policies"]
+    actions = {action for each in policy["PolicyDocument"]["Statement"] for action in several(each["Action"])}
+
+    assert actions & {"events:PutEvents", "dynamodb:BatchGetItem", "s3:GetObject"} == set()
+
+
+def test_without_webhooks_nobody_is_granted_a_queue_or_a_key() -> None:
+    roles = [each for each in deployed(Webhooks="off").values() if "AssumeRolePolicyDocument" in each]
+    actions = {
+        action
+        for role in roles
+        for policy in role["Policies"]
+        for each in policy["PolicyDocument"]["Statement"]
+        for action in several(each["Action"])
+    }
+
+    assert {action.partition(":")[0] for action in actions} == {"dynamodb", "lambda", "logs", "s3", "states"}
 
 
 def test_tables_are_never_scanned() -> None:

@@ -3,6 +3,7 @@
 What the emulator takes in but does not act upon (expiry, encryption, access) is asked of the declaration.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -103,9 +104,13 @@ def test_the_table_is_encrypted_and_can_be_put_back_to_any_moment() -> None:
 
 
 def test_what_is_remembered_outlives_its_stack() -> None:
-    kept = [resource["DeletionPolicy"] for resource in declared.state()["Resources"].values()]
+    kept = {
+        name
+        for name, resource in declared.state()["Resources"].items()
+        if resource.get("DeletionPolicy") == resource.get("UpdateReplacePolicy") == "Retain"
+    }
 
-    assert kept == ["Retain", "Retain"]
+    assert kept == {"TasksTable", "ContentBucket", "SecretsKey"}
 
 
 def test_the_bucket_is_private_and_encrypted() -> None:
@@ -131,7 +136,73 @@ def test_the_bucket_keeps_one_version_of_anything_and_lets_it_go_by_the_table_of
 
 
 def test_everything_a_stack_beside_needs_is_exported(state: Created) -> None:
-    assert set(state.outputs) == {"TableName", "TableArn", "StreamArn", "BucketName", "BucketArn"}
+    assert set(state.outputs) == {
+        *("TableName", "TableArn", "StreamArn", "BucketName", "BucketArn"),
+        *("PokesQueueUrl", "PokesQueueArn", "DeadLettersQueueUrl", "DeadLettersQueueArn"),
+        *("FanoutFailuresQueueArn", "SecretsKeyArn"),
+    }
     assert state.exports == {f"state-{name}" for name in state.outputs}
     assert state.outputs["TableArn"] == state.table["TableArn"]
     assert state.outputs["BucketArn"] == f"arn:aws:s3:::{state.outputs['BucketName']}"
+
+
+def queue(url: str) -> Mapping[str, str]:
+    """What SQS says of a queue."""
+    queues = boto3.client("sqs", region_name=REGION)
+    found: Mapping[str, str] = queues.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
+    return found
+
+
+def test_a_poke_that_nobody_can_work_on_ends_among_the_dead_letters(state: Created) -> None:
+    redrive = json.loads(queue(state.outputs["PokesQueueUrl"])["RedrivePolicy"])
+
+    assert redrive == {
+        "deadLetterTargetArn": state.outputs["DeadLettersQueueArn"],
+        "maxReceiveCount": 20,
+    }
+
+
+def test_what_somebody_must_look_at_is_kept_for_as_long_as_queues_keep_anything(state: Created) -> None:
+    fortnight = str(14 * 24 * 3600)
+
+    assert queue(state.outputs["DeadLettersQueueUrl"])["MessageRetentionPeriod"] == fortnight
+    assert properties("FanoutFailuresQueue")["MessageRetentionPeriod"] == int(fortnight)
+
+
+def test_every_queue_is_encrypted_and_none_keeps_an_order() -> None:
+    found = [
+        resource["Properties"]
+        for resource in declared.state()["Resources"].values()
+        if resource["Type"] == "AWS::SQS::Queue"
+    ]
+
+    assert len(found) == 3
+    assert all(each["SqsManagedSseEnabled"] is True and "FifoQueue" not in each for each in found)
+
+
+def test_what_the_key_sealed_it_opens_by_its_arn_and_by_its_alias(state: Created) -> None:
+    keys = boto3.client("kms", region_name=REGION)
+    context = {"tenant": "", "task": "t"}
+    sealed = keys.encrypt(KeyId="alias/state", Plaintext=b"secret", EncryptionContext=context)
+
+    opened = keys.decrypt(CiphertextBlob=sealed["CiphertextBlob"], EncryptionContext=context)
+
+    assert (opened["KeyId"], opened["Plaintext"]) == (state.outputs["SecretsKeyArn"], b"secret")
+
+
+def test_the_key_changes_every_year_and_only_the_accounts_policies_decide_over_it() -> None:
+    key = properties("SecretsKey")
+    [statement] = key["KeyPolicy"]["Statement"]
+
+    assert key["EnableKeyRotation"] is True
+    assert statement["Principal"] == {"AWS": {"Fn::Sub": "arn:${AWS::Partition}:iam::${AWS::AccountId}:root"}}
+
+
+def test_without_webhooks_there_is_neither_queue_nor_key() -> None:
+    whole = declared.state()
+    conditional = {name for name, each in whole["Resources"].items() if each.get("Condition") == "Delivers"}
+    told = {name for name, each in whole["Outputs"].items() if each.get("Condition") == "Delivers"}
+
+    assert conditional == set(whole["Resources"]) - {"TasksTable", "ContentBucket"}
+    assert told == {name for name in whole["Outputs"] if "Queue" in name or "Key" in name}
+    assert whole["Conditions"] == {"Delivers": {"Fn::Equals": [{"Ref": "Webhooks"}, "on"]}}

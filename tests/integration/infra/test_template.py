@@ -42,6 +42,7 @@ def test_every_address_leads_to_the_function_of_its_binding_whatever_the_verb() 
 
     assert routes == {
         ("card", "ANY", "/.well-known/agent-card.json"),
+        ("card", "ANY", "/.well-known/jwks.json"),
         ("card", "ANY", "/health"),
         ("jsonrpc", "ANY", "/"),
         ("http_json", "ANY", "/{proxy+}"),
@@ -207,10 +208,10 @@ def layers_of(function: Declared) -> set[str]:
     return {layer["Ref"] for layer in function["Layers"] if "Ref" in layer}
 
 
-def test_only_the_sweep_goes_without_the_agents() -> None:
+def test_what_concerns_no_agent_goes_without_the_agents() -> None:
     without = {name for name, function in functions().items() if "AgentsLayer" not in layers_of(function)}
 
-    assert without == {"sweep"}
+    assert without == {"fanout", "push", "sweep"}
 
 
 def test_the_state_machine_waits_longer_than_any_turn_may_take() -> None:

@@ -10,12 +10,12 @@ import pytest
 
 from infra.local.aws import ROOT, clean_environment
 from infra.local.console import Console
+from infra.local.deployment import Function
 from infra.local.environments import ProcessEnvironment, Work
 from infra.local.function_logs import FunctionLog
 from infra.local.launching import Copying, Launcher, Starting
 from infra.local.pool import FunctionPool
 from infra.local.stack import BOOTSTRAP, LAYERS, lambda_variables, original
-from infra.local.template import Function
 from tests.integration.local.handlers import API, write
 
 PATIENCE = 20

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from infra.local.deployment import Deployment, Function, GatewayResponse, Route
 from infra.local.front import Front
 from infra.local.gateway import MAX_BODY_BYTES
 from infra.local.http import Server, listen
-from infra.local.template import Deployment, Function, GatewayResponse, Route
 from tests.integration.local.conftest import PATIENCE, Lines, PoolOf
 
 READABLE = {"Access-Control-Allow-Origin": "*"}

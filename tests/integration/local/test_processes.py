@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from infra.local.deployment import Function
 from infra.local.function_logs import FunctionLog
 from infra.local.invocations import Invocation, Outcome
 from infra.local.launching import Launcher, Starting
 from infra.local.pool import FunctionPool, RequestTooLargeError
-from infra.local.template import Function
 from tests.integration.local.conftest import PATIENCE, Lines, PoolOf
 
 

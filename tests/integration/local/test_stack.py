@@ -16,9 +16,10 @@ from botocore.config import Config
 
 from infra.local.aws import ROOT
 from infra.local.console import Console
+from infra.local.deployment import Deployment
 from infra.local.options import parse
 from infra.local.stack import Stack
-from infra.local.template import Deployment, read_deployment
+from infra.local.template import read_deployment
 from tests.integration.local.handlers import API, SWEEP, TURN, write
 
 PATIENCE = 30

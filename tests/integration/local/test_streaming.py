@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from infra.local.deployment import Deployment, Function, Route
 from infra.local.front import Front
 from infra.local.http import Server, listen
 from infra.local.invocations import Invocation, Outcome
 from infra.local.pool import FunctionPool
 from infra.local.runtime_api import RESPONSE_MODE, RuntimeApi
 from infra.local.streams import Stream
-from infra.local.template import Deployment, Function, Route
 from tests.integration.local.conftest import PATIENCE, Lines, PoolOf
 from tests.integration.local.handlers import STREAM
 

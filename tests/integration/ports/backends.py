@@ -15,8 +15,8 @@ from botocore.session import Session, get_session
 
 from a2a_serverless.adapters.aws_clients import AwsClients
 from infra.local.aws import Aws
+from infra.local.deployment import REGION, Deployment
 from infra.local.intrinsics import read_template
-from infra.local.template import REGION, Deployment
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
@@ -43,6 +43,8 @@ class Backend:
     table: str
     bucket: str
     secrets_key: str
+    pokes_queue_url: str
+    dead_letters_queue_url: str
     state_machine_arn: str
 
 
@@ -134,5 +136,7 @@ def _backend(session: Session) -> Backend:
         table=outputs["TableName"],
         bucket=outputs["BucketName"],
         secrets_key=outputs["SecretsKeyArn"],
+        pokes_queue_url=outputs["PokesQueueUrl"],
+        dead_letters_queue_url=outputs["DeadLettersQueueUrl"],
         state_machine_arn=machine["stateMachineArn"],
     )

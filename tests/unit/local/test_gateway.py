@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from infra.local.deployment import Deployment, GatewayResponse, Route
 from infra.local.gateway import (
     INTERNAL,
     MAX_PRELUDE_BYTES,
@@ -22,7 +23,7 @@ from infra.local.gateway import (
     response_of,
     split_prelude,
 )
-from infra.local.template import Deployment, GatewayResponse, Route, read_deployment
+from infra.local.template import read_deployment
 from infra.local.wire import Request
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -45,6 +45,11 @@ def test_the_conformance_profile_lets_strangers_in_and_brings_its_own_agent() ->
     assert told["INSTANT_ANSWER"] == "tests.conformance.agent:answer"
 
 
+def test_webhooks_may_point_at_this_machine_only_when_that_is_asked_for() -> None:
+    assert variables()["LOOPBACK_WEBHOOKS"] == "refused"
+    assert variables("--loopback-webhooks")["LOOPBACK_WEBHOOKS"] == "allowed"
+
+
 def test_the_conformance_profile_serves_another_agent_without_its_instant_answer() -> None:
     told = variables("--profile", "conformance", "--agent", "a2a_agents.echo:agent")
 
@@ -59,6 +64,7 @@ def test_options_that_are_not_given_have_their_defaults() -> None:
         tokens={},
         turn_timeout_seconds=None,
         buffered=False,
+        loopback_webhooks=False,
         quiet=False,
         log_folder=None,
     )

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from infra.local.deployment import Deployment, Route
 from infra.local.intrinsics import Scope, UnresolvableError, read_template
-from infra.local.template import Deployment, Route, rate_seconds, read_deployment
+from infra.local.template import rate_seconds, read_deployment
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -76,7 +77,7 @@ def test_what_cannot_be_resolved_is_refused_and_not_guessed(scope: Scope, source
 def test_every_function_of_the_template_is_found_with_its_limits(deployment: Deployment) -> None:
     found = {function.folder.name: function for function in deployment.functions.values()}
 
-    assert found.keys() == {"card", "jsonrpc", "http_json", "turn", "sweep"}
+    assert found.keys() == {"card", "jsonrpc", "http_json", "turn", "sweep", "fanout", "push"}
     assert all((function.folder / "app.py").is_file() for function in found.values())
     assert {function.handler for function in found.values()} == {"app.handler"}
     assert found["turn"].timeout_seconds == 900
@@ -97,6 +98,7 @@ def test_the_routes_are_those_of_the_template(deployment: Deployment) -> None:
         Route("ANY", "/", "JsonRpcFunction", streams=True, timeout_seconds=900),
         Route("ANY", "/{proxy+}", "HttpJsonFunction", streams=True, timeout_seconds=900),
         Route("ANY", "/.well-known/agent-card.json", "CardFunction"),
+        Route("ANY", "/.well-known/jwks.json", "CardFunction"),
         Route("ANY", "/health", "CardFunction"),
     }
 
@@ -136,3 +138,31 @@ def test_a_rate_is_read_in_every_unit() -> None:
     assert [rate_seconds(f"rate({rate})") for rate in ("1 minute", "5 minutes", "1 hour")] == [60, 300, 3600]
     with pytest.raises(UnresolvableError):
         rate_seconds("cron(0 10 * * ? *)")
+
+
+def test_the_functions_find_the_queues_by_the_names_that_they_will_have(deployment: Deployment) -> None:
+    declared = deployment.state["Resources"]
+    told = deployment.functions["PushFunction"].environment
+
+    for variable, queue in (
+        ("POKES_QUEUE_URL", "PokesQueue"),
+        ("DEAD_LETTERS_QUEUE_URL", "DeadLettersQueue"),
+    ):
+        name = declared[queue]["Properties"]["QueueName"]
+        assert told[variable] == f"https://sqs.us-east-1.amazonaws.com/123456789012/{name}"
+
+
+def test_the_key_is_known_by_its_alias_since_moto_makes_up_the_rest(deployment: Deployment) -> None:
+    told = deployment.functions["PushFunction"].environment["SECRETS_KEY"]
+
+    assert told == "arn:aws:kms:us-east-1:123456789012:alias/a2a-local-State"
+
+
+def test_pokes_and_changes_are_mapped_to_their_functions(deployment: Deployment) -> None:
+    [pokes], [changes] = deployment.queue_sources, deployment.stream_sources
+
+    assert (pokes.function, pokes.queue) == ("a2a-local-push", "a2a-local-pokesqueue")
+    assert (pokes.batch_size, pokes.most_at_once, pokes.reports) == (10, 20, True)
+    assert (changes.function, changes.table) == ("a2a-local-fanout", "a2a-local-taskstable")
+    assert (changes.retries, changes.age_seconds, changes.bisects, changes.lanes) == (20, 3600, True, 1)
+    assert changes.on_failure == "a2a-local-fanoutfailuresqueue"

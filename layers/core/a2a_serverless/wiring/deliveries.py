@@ -1,6 +1,7 @@
 """What the two functions are made of that tell webhooks: one says there is news, the other delivers it."""
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any
 
 from a2a_serverless.adapters.dynamodb_changes import appended
@@ -12,6 +13,9 @@ from a2a_serverless.settings import Settings
 from a2a_serverless.wiring.world import ports
 
 Event = Mapping[str, Any]
+
+WINDING_UP = timedelta(seconds=5)
+"""What an attempt takes beside waiting for its receiver: to sign before, and to write down what came of it."""
 
 
 def fanout(settings: Settings) -> Callable[[Event], None]:
@@ -31,12 +35,13 @@ def fanout(settings: Settings) -> Callable[[Event], None]:
 def push(settings: Settings) -> Callable[[Event, object], dict[str, Any]]:
     """What is called with a batch of pokes and the invocation's context; returns those it failed at."""
     made = ports(settings)
+    last_attempt = timedelta(seconds=settings.webhook_timeout_seconds) + WINDING_UP
 
     def report(error: BaseException, message: str) -> None:
         made.incidents.report(error, message=message)
 
     def deliver_all(event: Event, context: object) -> dict[str, Any]:
-        until = deadline_of(context, made.clock.now())
+        until = deadline_of(context, made.clock.now()) - last_attempt
         return all_at_once(event, lambda body: deliver(made, read_poke(body), until), report)
 
     return deliver_all
