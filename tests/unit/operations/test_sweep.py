@@ -1,8 +1,7 @@
 """The sweeper: what a crash left between two steps is finished, and nothing else is touched."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from dataclasses import replace as with_ports
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, NoReturn
 
@@ -39,7 +38,8 @@ def swept(world: World, seconds: float = MINUTE) -> int:
 def check_at_rest(world: World) -> None:
     """Every head tells what its log tells, nothing is due, and sweeping on changes nothing."""
     for (key,), found in world.table.all(Head):
-        assert found == head_of(world.policy, world.ports.tasks.load(key), snapshot=found.snapshot)
+        told = head_of(world.policy, world.ports.tasks.load(key), snapshot=found.snapshot)
+        assert found == replace(told, webhooks_due_at=None)
     before = dict(world.table.items)
     assert swept(world, FUNCTION_LIFETIME.total_seconds()) == 0
     assert sweep(world.ports) == 0
@@ -103,7 +103,7 @@ def test_a_turn_that_wrote_while_its_execution_was_looked_up_is_not_failed() -> 
             Recorder(world.ports, turn, world.load(task.id), "alive").record(Working())
             return "ended"
 
-    world.ports = with_ports(world.ports, executions=Ending())
+    world.ports = replace(world.ports, executions=Ending())
 
     assert swept(world) == 1
 
@@ -223,7 +223,7 @@ def test_one_entry_that_fails_does_not_keep_the_others_from_being_seen(bad: int)
             return super().load(key, about=about)
 
     healthy = world.ports
-    world.ports = with_ports(healthy, tasks=Throttled(world.table))
+    world.ports = replace(healthy, tasks=Throttled(world.table))
 
     assert swept(world) == 3
 
@@ -263,7 +263,7 @@ def test_nothing_but_the_index_is_read_when_nothing_is_due() -> None:
     world.said("m1", "ask")
     allowed = {"due", "metrics", "clock", "policy"}
     untouched: Any = {each.name: Forbidden() for each in fields(Ports) if each.name not in allowed}
-    world.ports = with_ports(world.ports, **untouched)
+    world.ports = replace(world.ports, **untouched)
     world.clock.sleep(86_400)
 
     assert sweep(world.ports) == 0
@@ -284,7 +284,7 @@ def test_an_index_that_lags_names_what_needs_nobody_any_more() -> None:
         def due(self, moment: datetime, limit: int) -> Sequence[Due]:
             return stale
 
-    world.ports = with_ports(world.ports, due=Lagging(world.table))
+    world.ports = replace(world.ports, due=Lagging(world.table))
 
     assert sweep(world.ports) == 3
 
