@@ -305,7 +305,7 @@ class FakeHosts:
     def silent_until(self, host: str) -> datetime | None:
         """When the host may be tried again; None when it may be now, by whoever asked."""
         with self.lock:
-            now, known = self.clock.now(), self.silent.get(host)
+            now, known = self.clock.now(), self._known(host)
             if known is None or known.in_a_row < 3:
                 return None
             if known.until > now:
@@ -317,7 +317,7 @@ class FakeHosts:
         """Remember that it gave no answer."""
         with self.lock:
             now = self.clock.now()
-            known = self.silent.get(host, _Silence(0, now, now))
+            known = self._known(host) or _Silence(0, now, now)
             tried = known.in_a_row >= 3 and known.until - known.last_at == timedelta(seconds=15)
             if known.until > now and not tried:
                 return
@@ -331,6 +331,11 @@ class FakeHosts:
         """Remember that it did."""
         with self.lock:
             self.silent.pop(host, None)
+
+    def _known(self, host: str) -> _Silence | None:
+        known = self.silent.get(host)
+        forgotten = known is None or known.until + timedelta(days=1) <= self.clock.now()
+        return None if forgotten else known
 
 
 @dataclass

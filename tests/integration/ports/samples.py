@@ -7,6 +7,7 @@ from threading import Barrier
 from typing import TypeVar
 
 from a2a_serverless.ports import Admission, AdmissionKey, Head, Holder
+from a2a_serverless.ports.webhooks import Registration, Webhook
 from a2a_serverless.protocol.objects import Role, TaskState
 from a2a_serverless.tasks.content import LoggedArtifact, LoggedMessage, LoggedPart, LoggedStatus
 from a2a_serverless.tasks.log import (
@@ -93,10 +94,19 @@ def head(
     snapshot: int = 0,
     due_at: datetime | None = None,
     keeps_due: bool = False,
+    webhooks_due_at: datetime | None = None,
 ) -> Head:
     """A head that expires with its task."""
     return Head(
-        position, state, at or world.clock.now(), context_id, expires(world), snapshot, due_at, keeps_due
+        position,
+        state,
+        at or world.clock.now(),
+        context_id,
+        expires(world),
+        snapshot,
+        due_at,
+        keeps_due,
+        webhooks_due_at,
     )
 
 
@@ -128,6 +138,26 @@ def admission_key(world: World, record_id: str = "=m-1") -> AdmissionKey:
 def holder(world: World, task_id: str = "t-1", turn: int = 1) -> Holder:
     """A turn that holds a context."""
     return Holder(task_id, turn, expires(world))
+
+
+def registration(config_id: str = "w-1", url: str = "https://hooks.example/a?b=c#d") -> Registration:
+    """What a caller asks for."""
+    return Registration(
+        config_id=config_id,
+        context_id="c-1",
+        url=url,
+        base_url="https://agents.example/v1",
+        scheme="Bearer",
+        secrets="c2VhbGVk",
+    )
+
+
+def hooked(world: World, config_id: str = "w-1", task: str = "t-1", *, cursor: int = 3) -> Webhook:
+    """A webhook of a task that has a head, counted among the task's."""
+    key = world.webhook(config_id, task)
+    world.tasks.write_head(key.task, head(world))
+    assert world.webhooks.reserve(key, most=10, due_at=world.clock.now())
+    return world.webhooks.put(key, registration(config_id), cursor=cursor, expires=expires(world))
 
 
 def all_at_once(action: Callable[[int], T]) -> list[T]:

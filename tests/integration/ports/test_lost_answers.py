@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from a2a_serverless.adapters.dynamodb_table import UnansweredKeysError
-from a2a_serverless.ports import AdmissionStatus, ContextKey, ContextRow, TaskQuery
+from a2a_serverless.ports import AdmissionStatus, ContextKey, ContextRow, Due, TaskQuery
 from a2a_serverless.protocol.objects import TaskState
 from a2a_serverless.tasks.log import LoggedEvent
 from tests.integration.ports.samples import (
@@ -15,7 +15,9 @@ from tests.integration.ports.samples import (
     expires,
     head,
     holder,
+    hooked,
     received,
+    registration,
     write,
 )
 from tests.integration.ports.world import TENANT, StoredWorld
@@ -73,6 +75,78 @@ def test_a_streams_place_taken_with_a_lost_answer_is_mine_and_the_only_one(store
     again = stored.streams.open(TENANT, stored.owner, most=2, until=until)
     assert again is not None
     assert again.place == mine.place
+
+
+def test_a_webhook_counted_with_a_lost_answer_is_counted_once(stored: StoredWorld) -> None:
+    moment = stored.clock.now() + timedelta(minutes=1)
+    for due_at in (None, moment + timedelta(minutes=1)):
+        stored.tasks.write_head(stored.task(), head(stored, due_at=due_at))
+
+        with stored.losing_the_answer_of("UpdateItem"):
+            assert stored.webhooks.reserve(stored.webhook(), most=1, due_at=moment)
+
+        assert stored.webhooks.ids(stored.task()) == {"w-1"}
+        stored.webhooks.delete(stored.webhook())
+
+
+def test_a_webhook_put_with_a_lost_answer_stands(stored: StoredWorld) -> None:
+    with stored.losing_the_answer_of("UpdateItem"):
+        put = stored.webhooks.put(stored.webhook(), registration(), cursor=3, expires=expires(stored))
+
+    assert put == stored.webhooks.read(stored.webhook())
+    assert put.cursor == 3
+
+
+def test_a_lease_taken_with_a_lost_answer_is_mine(stored: StoredWorld) -> None:
+    key = hooked(stored).key
+
+    with stored.losing_the_answer_of("UpdateItem"):
+        mine = stored.webhooks.lease(key, "mine", until=stored.clock.now() + timedelta(seconds=30))
+
+    assert mine is not None
+    assert mine.held_by("mine")
+
+
+def test_whoever_delivers_stays_known_when_an_answer_is_lost(stored: StoredWorld) -> None:
+    """An answer lost on the way is repeated by the SDK: the first attempt must not look like another's."""
+    key, now = hooked(stored).key, stored.clock.now()
+    assert stored.webhooks.lease(key, "mine", until=now + timedelta(seconds=30))
+
+    with stored.losing_the_answer_of("UpdateItem"):
+        assert stored.webhooks.advance(key, "mine", 5, until=now + timedelta(seconds=40))
+    with stored.losing_the_answer_of("UpdateItem"):
+        assert stored.webhooks.advance(key, "mine", 6, until=None)
+    with stored.losing_the_answer_of("UpdateItem"):
+        assert stored.webhooks.put_off(key, "mine", not_before=now, attempts=1, failing_since=now)
+    with stored.losing_the_answer_of("UpdateItem"):
+        assert stored.webhooks.kill(key, "mine", died_at=now)
+    with stored.losing_the_answer_of("UpdateItem"):
+        assert stored.webhooks.revive(key)
+
+    standing = stored.webhooks.read(key)
+    assert standing is not None
+    assert (standing.cursor, standing.lease, standing.died_at) == (6, None, None)
+
+
+def test_a_webhook_deleted_with_a_lost_answer_is_gone(stored: StoredWorld) -> None:
+    key = hooked(stored).key
+
+    with stored.losing_the_answer_of("DeleteItem"), stored.losing_the_answer_of("UpdateItem"):
+        stored.webhooks.delete(key)
+
+    assert stored.webhooks.read(key) is None
+    assert stored.webhooks.ids(key.task) == frozenset()
+
+
+def test_a_head_with_webhooks_written_with_a_lost_answer_stays_due(stored: StoredWorld) -> None:
+    hooked(stored)
+    moment = stored.clock.now() + timedelta(minutes=1)
+    settled = head(stored, 2, TaskState.COMPLETED, webhooks_due_at=moment)
+
+    with stored.losing_the_answer_of("UpdateItem"):
+        stored.tasks.write_head(stored.task(), settled)
+
+    assert Due(stored.task(), moment) in stored.due.due(moment, 1000)
 
 
 def test_keys_left_unprocessed_are_asked_for_again_and_never_taken_for_holes(stored: StoredWorld) -> None:

@@ -18,7 +18,9 @@ from tests.integration.ports.samples import (
     expires,
     head,
     holder,
+    hooked,
     received,
+    registration,
     settled,
     started,
     write,
@@ -116,6 +118,17 @@ WRITES: dict[str, Callable[[StoredWorld], object]] = {
     "a stream's place": lambda stored: stored.streams.open(
         TENANT, stored.owner, most=100, until=stored.clock.now() + timedelta(minutes=5)
     ),
+    "a webhook": lambda stored: stored.webhooks.put(
+        stored.webhook(), registration(), cursor=1, expires=expires(stored)
+    ),
+    "a lease": lambda stored: stored.webhooks.lease(stored.webhook(), "t", until=stored.clock.now()),
+    "an advance": lambda stored: stored.webhooks.advance(stored.webhook(), "t", 2, until=None),
+    "a pause": lambda stored: stored.webhooks.put_off(
+        stored.webhook(), "t", not_before=stored.clock.now(), attempts=1, failing_since=None
+    ),
+    "a death": lambda stored: stored.webhooks.kill(stored.webhook(), "t", died_at=stored.clock.now()),
+    "a revival": lambda stored: stored.webhooks.revive(stored.webhook()),
+    "a silence": lambda stored: stored.hosts().was_silent(f"{stored.owner}.example"),
     "a place given back": lambda stored: stored.streams.close(
         StreamKey(TENANT, stored.owner, 7, stored.clock.now() + timedelta(minutes=5), "token")
     ),
@@ -128,6 +141,87 @@ def test_every_write_is_one_request(stored: StoredWorld, write_it: Callable[[Sto
         write_it(stored)
 
     assert calls.total() == 1
+
+
+def test_counting_a_webhook_is_one_request_unless_its_task_is_to_be_looked_at_later(
+    stored: StoredWorld,
+) -> None:
+    stored.tasks.write_head(stored.task(), head(stored))
+    now = stored.clock.now()
+    for due_at, requests in ((now, 1), (now + timedelta(1), 1), (now, 2)):
+        with counted(stored) as calls:
+            assert stored.webhooks.reserve(stored.webhook(), most=1, due_at=due_at)
+        assert calls == {"UpdateItem": requests}
+    with counted(stored) as calls:
+        assert not stored.webhooks.reserve(stored.webhook("w-2"), most=1, due_at=now)
+    assert calls == {"UpdateItem": 1}
+
+
+def test_a_delivery_is_a_lease_an_advance_and_no_read_of_the_webhook(stored: StoredWorld) -> None:
+    key = hooked(stored).key
+
+    with counted(stored) as calls:
+        assert stored.webhooks.lease(key, "t", until=stored.clock.now() + timedelta(seconds=30))
+        assert stored.webhooks.advance(key, "t", 4, until=None)
+
+    assert calls == {"UpdateItem": 2}
+
+
+@pytest.mark.parametrize("number", [0, 1, 10])
+def test_the_webhooks_of_a_task_are_read_in_two_requests(stored: StoredWorld, number: int) -> None:
+    stored.tasks.write_head(stored.task(), head(stored))
+    for each in range(number):
+        hooked(stored, f"w-{each}")
+
+    with counted(stored) as calls:
+        assert len(stored.webhooks.read_all(stored.task())) == number
+
+    assert (
+        calls
+        == [{"GetItem": 1}, {"GetItem": 2}, {"GetItem": 1, "BatchGetItem": 1, "keys": 10}][
+            (0, 1, 10).index(number)
+        ]
+    )
+
+
+@pytest.mark.parametrize("snapshot", [0, 1])
+def test_a_head_costs_one_request_without_webhooks_and_two_with_them(
+    stored: StoredWorld, snapshot: int
+) -> None:
+    hooked(stored, task="hooked")
+    moment = stored.clock.now()
+    settled = head(stored, 2, TaskState.COMPLETED, snapshot=snapshot, webhooks_due_at=moment)
+
+    for task, requests in (("t-1", 1), ("hooked", 2)):
+        with counted(stored) as calls:
+            stored.tasks.write_head(stored.task(task), settled)
+        assert calls == {"UpdateItem": requests}
+
+
+def test_a_host_that_answers_costs_a_look_every_five_seconds_and_no_write(stored: StoredWorld) -> None:
+    hosts, host = stored.hosts(), f"{stored.owner}.example"
+
+    with counted(stored) as calls:
+        for _ in range(10):
+            assert hosts.silent_until(host) is None
+            hosts.answered(host)
+            stored.clock.sleep(0.9)
+
+    assert calls == {"GetItem": 2}
+
+
+def test_a_host_that_is_left_alone_costs_a_look_every_five_seconds(stored: StoredWorld) -> None:
+    hosts, host = stored.hosts(), f"{stored.owner}.example"
+    for _ in range(3):
+        hosts.was_silent(host)
+
+    with counted(stored) as calls:
+        for _ in range(10):
+            assert hosts.silent_until(host)
+            hosts.was_silent(host)
+            stored.clock.sleep(0.9)
+
+    assert calls == {"GetItem": 1}
 
 
 def test_a_place_that_was_taken_costs_one_request_more(stored: StoredWorld) -> None:
@@ -183,6 +277,14 @@ def test_a_page_of_settled_tasks_is_read_in_two_requests(stored: StoredWorld) ->
         assert stored.tasks.load_many([stored.task(), *names])[0] == task
 
     assert calls == {"BatchGetItem": 2, "keys": 5 + 2 + 4}
+
+
+def test_looking_for_the_dead_asks_each_shard_once(stored: StoredWorld) -> None:
+    with counted(stored) as calls:
+        found = stored.webhooks.dead(100)
+
+    assert calls["Query"] == 16
+    assert calls["BatchGetItem"] + calls["GetItem"] == bool(found)
 
 
 def test_looking_for_what_is_due_asks_each_shard_once(stored: StoredWorld) -> None:

@@ -1,6 +1,6 @@
 """One implementation of every port, for one owner that nobody else is using."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -13,9 +13,11 @@ from botocore.httpsession import URLLib3Session
 from a2a_serverless.adapters.dynamodb_admissions import DynamoAdmissions
 from a2a_serverless.adapters.dynamodb_contexts import DynamoContexts
 from a2a_serverless.adapters.dynamodb_due import DynamoDue
+from a2a_serverless.adapters.dynamodb_hosts import DynamoHosts
 from a2a_serverless.adapters.dynamodb_streams import DynamoStreamPlaces
 from a2a_serverless.adapters.dynamodb_table import DynamoTable
 from a2a_serverless.adapters.dynamodb_tasks import DynamoTasks
+from a2a_serverless.adapters.dynamodb_webhooks import DynamoWebhooks
 from a2a_serverless.adapters.s3_contents import S3Contents
 from a2a_serverless.adapters.stepfunctions_executions import StepFunctionsExecutions
 from a2a_serverless.adapters.uuid_identifiers import UuidIdentifiers
@@ -28,8 +30,9 @@ from a2a_serverless.ports import (
     StreamPlaces,
     TaskStore,
 )
+from a2a_serverless.ports.webhooks import Hosts, WebhookKey, WebhookStore
 from a2a_serverless.tasks.log import TaskKey
-from tests.fakes.ports import FakeClock, fake_ports
+from tests.fakes.ports import FakeClock, FakeHosts, FakeTable, FakeWebhooks, fake_ports
 from tests.integration.ports.backends import Backend
 
 TENANT = "acme"
@@ -37,7 +40,10 @@ TENANT = "acme"
 
 @dataclass(frozen=True)
 class World:
-    """The ports under test and the clock they go by: nothing expires or waits in earnest."""
+    """The ports under test and the clock they go by: nothing expires or waits in earnest.
+
+    `hosts` gives them as one more process sees them.
+    """
 
     tasks: TaskStore
     admissions: AdmissionStore
@@ -46,12 +52,18 @@ class World:
     contents: Contents
     executions: Executions
     streams: StreamPlaces
+    webhooks: WebhookStore
+    hosts: Callable[[], Hosts]
     clock: FakeClock
     owner: str
 
     def task(self, name: str = "t-1") -> TaskKey:
         """The key of one of the owner's tasks."""
         return TaskKey(TENANT, self.owner, name)
+
+    def webhook(self, config_id: str = "w-1", task: str = "t-1") -> WebhookKey:
+        """The key of a webhook of one of them."""
+        return WebhookKey(self.task(task), config_id)
 
 
 @dataclass(frozen=True)
@@ -110,7 +122,8 @@ class StoredWorld(World):
 def fake_world() -> World:
     """A world in memory."""
     clock = FakeClock()
-    ports = fake_ports(clock=clock)
+    table, hosts = FakeTable(clock), FakeHosts(clock)
+    ports = fake_ports(clock=clock, table=table)
     return World(
         ports.tasks,
         ports.admissions,
@@ -119,6 +132,8 @@ def fake_world() -> World:
         ports.contents,
         ports.executions,
         ports.streams,
+        FakeWebhooks(table),
+        lambda: hosts,
         clock,
         _owner(),
     )
@@ -137,6 +152,8 @@ def stored_world(backend: Backend) -> StoredWorld:
         contents=contents,
         executions=StepFunctionsExecutions(backend.stepfunctions, backend.state_machine_arn),
         streams=DynamoStreamPlaces(table),
+        webhooks=DynamoWebhooks(table),
+        hosts=lambda: DynamoHosts(table),
         clock=clock,
         owner=_owner(),
         backend=backend,
