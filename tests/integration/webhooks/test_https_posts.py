@@ -14,7 +14,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from a2a_serverless.adapters.https_posts import BODY_LIMIT, HttpsPosts
+from a2a_serverless.adapters.http_answers import BODY_LIMIT
+from a2a_serverless.adapters.https_posts import HttpsPosts
 from a2a_serverless.ports.webhooks import WebhookAnswer, WebhookRequest
 from tests.fakes.ports import FakeClock
 from tests.integration.webhooks.certificates import Authority
@@ -395,9 +396,16 @@ ANSWERS = {
     "HTTP/1.0": (b"HTTP/1.0 200 OK\r\n\r\nfine", 200),
     "bare line feeds": (b"HTTP/1.1 200 OK\nContent-Length: 0\n\n", 200),
     "teapot": (b"HTTP/1.1 418 I'm a teapot\r\n\r\n", 418),
+    "hundreds of headers": (b"HTTP/1.1 200 OK\r\n" + b"X: 1\r\n" * 300 + b"\r\n", 200),
+    "headers without a colon": (b"HTTP/1.1 200 OK\r\nfolded\r\n : 1\r\n\r\n", 200),
     "out of the list": (b"HTTP/1.1 599 \xff\xfe\r\n\r\n", 599),
     "chunks": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", 200),
     "bad chunks": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nok\r\n", 200),
+    "a chunk beyond all bounds": (
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: x\r\n\r\n" + b"f" * 9000 + b"\r\n",
+        200,
+    ),
+    "a length beyond all bounds": (b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 9000 + b"\r\n\r\n", 200),
     "negative chunk": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nok\r\n", 200),
     "negative length": (b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", 200),
     "no number": (b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n", 200),
@@ -426,8 +434,9 @@ NO_ANSWERS = {
     "another HTTP": (b"HTTP/3.0 200 OK\r\n\r\n", "not an HTTP answer"),
     "status in words": (b"HTTP/1.1 fine OK\r\n\r\n", "not an HTTP answer"),
     "status too low": (b"HTTP/1.1 99 OK\r\n\r\n", "not an HTTP answer"),
+    "nothing but line breaks": (b"\r\n" * 100, "not an HTTP answer"),
     "status too high": (b"HTTP/1.1 1000 OK\r\n\r\n", "not an HTTP answer"),
-    "many headers": (b"HTTP/1.1 200 OK\r\n" + b"X: 1\r\n" * 200 + b"\r\n", "not an HTTP answer"),
+    "many headers": (b"HTTP/1.1 200 OK\r\n" + b"X: 1\r\n" * 20_000 + b"\r\n", "answer's headers too long"),
     "huge headers": (b"HTTP/1.1 200 OK\r\nX: " + bytes(100_000), "answer's headers too long"),
     "a huge status line": (b"HTTP/1.1 200 " + b"O" * 100_000, "answer's headers too long"),
     "endless interims": (b"HTTP/1.1 100 Continue\r\n\r\n" * 2000, "answer's headers too long"),

@@ -12,15 +12,12 @@ import socket
 import ssl
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import cached_property
-from http import HTTPStatus
-from http.client import HTTPException, HTTPResponse
 from ipaddress import ip_address
 from time import monotonic
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from a2a_serverless.adapters.http_answers import BODY_LIMIT, NoAnswerError, read_answer, skip_body
 from a2a_serverless.adapters.system_clock import SystemClock
 from a2a_serverless.operations.webhook_urls import Target, read_url
 from a2a_serverless.ports import Clock
@@ -31,12 +28,6 @@ if TYPE_CHECKING:
 
 HEAD_LIMIT = 32 * 1024
 """Bytes of an answer's head, informational answers before it included."""
-
-BODY_LIMIT = 64 * 1024
-"""Bytes of an answer's body that are waited for. Nobody reads them; a receiver may finish what it says."""
-
-LONGEST_PAUSE = 86_400.0
-"""Seconds that a Retry-After asks for at most."""
 
 RECORD = 16 * 1024
 """Bytes sent in one go, what TLS takes at once."""
@@ -56,23 +47,13 @@ CERTIFICATE_FAULTS = {
 """By OpenSSL's verification code; any other is `UNTRUSTED`."""
 
 
-class _NoAnswerError(OSError):
-    """The connection ended before the answer's head did."""
-
-
-class _LongHeadError(OSError):
-    """The answer's head does not end."""
-
-
-PROBLEMS: tuple[tuple[type[Exception], str], ...] = (
+NO_ANSWER = "closed without an answer"
+PROBLEMS: tuple[tuple[type[OSError], str], ...] = (
     (TimeoutError, "timed out"),
     (ConnectionRefusedError, "connection refused"),
     (ConnectionError, "connection reset"),
-    (_NoAnswerError, "closed without an answer"),
-    (ssl.SSLEOFError, "closed without an answer"),
-    (_LongHeadError, "answer's headers too long"),
+    (ssl.SSLEOFError, NO_ANSWER),
     (ssl.SSLError, "TLS: handshake failed"),
-    (HTTPException, "not an HTTP answer"),
     (OSError, "not reachable"),
 )
 """What a failure is called, by the first class it belongs to; says nothing of addresses or paths."""
@@ -111,8 +92,10 @@ class HttpsPosts:
                 connection.settimeout(_left(ends))
                 with self._tls.wrap_socket(connection, server_hostname=target.host) as secured:
                     return self._exchange(secured, message, ends)
-            except (OSError, HTTPException) as error:
+            except OSError as error:
                 return WebhookAnswer(None, problem=_problem(error))
+            except NoAnswerError as error:
+                return WebhookAnswer(None, problem=str(error))
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
@@ -126,8 +109,11 @@ class HttpsPosts:
         # A receiver may refuse before it has read everything, and say so before it hangs up.
         with suppress(ConnectionError):
             wire.send(message)
-        answer = wire.answer()
-        return WebhookAnswer(answer.status, _pause(answer.headers.get("Retry-After", ""), self._clock.now()))
+        reader = io.BufferedReader(wire)
+        answer = read_answer(reader)
+        wire.begin_body()
+        skip_body(reader, answer)
+        return WebhookAnswer(answer.status, answer.retry_after(self._clock.now()))
 
 
 class _Wire(io.RawIOBase):
@@ -138,7 +124,6 @@ class _Wire(io.RawIOBase):
         self._ends = ends
         self._in_head = True
         self._limit = HEAD_LIMIT
-        self._reader = io.BufferedReader(self)
 
     def send(self, message: bytes) -> None:
         """Send all of it."""
@@ -147,27 +132,10 @@ class _Wire(io.RawIOBase):
             self._connection.settimeout(_left(self._ends))
             rest = rest[self._connection.send(rest[:RECORD]) :]
 
-    def answer(self) -> HTTPResponse:
-        """The answer that is not informational, its body taken off the wire as far as it comes."""
-        # All are kept until the end: one that is thrown away closes the reader they share.
-        answers = [self._begun()]
-        while _is_interim(answers[-1].status):
-            answers.append(self._begun())
+    def begin_body(self) -> None:
+        """What comes from now on may end anywhere."""
         self._in_head = False
         self._limit = BODY_LIMIT
-        # The status is known; a body that breaks off or is no chunked one takes nothing from it.
-        with suppress(OSError, HTTPException, ValueError):
-            answers[-1].read(BODY_LIMIT)
-        return answers[-1]
-
-    def _begun(self) -> HTTPResponse:
-        answer = HTTPResponse(cast("socket.socket", self), method="POST")
-        answer.begin()
-        return answer
-
-    def makefile(self, _mode: str) -> "io.BufferedReader[_Wire]":
-        """What an answer is read from."""
-        return self._reader
 
     def readable(self) -> bool:
         return True
@@ -175,21 +143,16 @@ class _Wire(io.RawIOBase):
     def readinto(self, buffer: "WriteableBuffer") -> int:
         """Some bytes; none at the end of a body, be it the sender's or ours. A head must be whole."""
         if self._in_head and not self._limit:
-            raise _LongHeadError
+            raise NoAnswerError("answer's headers too long")
         room = memoryview(buffer)[: self._limit]
         if not room:
             return 0
         self._connection.settimeout(_left(self._ends))
         count = self._connection.recv_into(room)
         if self._in_head and not count:
-            raise _NoAnswerError
+            raise NoAnswerError(NO_ANSWER)
         self._limit -= count
         return count
-
-
-def _is_interim(status: int) -> bool:
-    """Whether another answer follows (RFC 9110 15.2); none does after an upgrade, which nobody asked for."""
-    return status < HTTPStatus.OK and status != HTTPStatus.SWITCHING_PROTOCOLS
 
 
 def _left(ends: float) -> float:
@@ -213,20 +176,7 @@ def _message(target: Target, headers: Mapping[str, str], body: bytes) -> bytes:
     return "\r\n".join(lines).encode() + body
 
 
-def _pause(said: str, now: datetime) -> float | None:
-    """Seconds of a Retry-After, which is a number of them or a date (RFC 9110 10.2.3)."""
-    text = said.strip()
-    if text.isascii() and text.isdigit():
-        return min(float(text), LONGEST_PAUSE)
-    try:
-        date = parsedate_to_datetime(text)
-    except (ValueError, OverflowError):
-        return None
-    moment = date if date.tzinfo else date.replace(tzinfo=UTC)
-    return min(max((moment - now).total_seconds(), 0.0), LONGEST_PAUSE)
-
-
-def _problem(error: Exception) -> str:
+def _problem(error: OSError) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return CERTIFICATE_FAULTS.get(error.verify_code, UNTRUSTED)
     return next(text for kind, text in PROBLEMS if isinstance(error, kind))
