@@ -20,14 +20,15 @@ FIELD = "url"
 LONGEST = 2048
 """Characters of a URL."""
 
-CHARACTERS = re.compile(r"[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]*")
+# Patterns are compiled when a URL is first read: most processes that load this never see one.
+CHARACTERS = r"[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]*"
 """What a URL is written with (RFC 3986 2); anything else is percent-encoded."""
 
-PARTS = re.compile(r"([a-z][a-z0-9+.-]*)://([^/?#]*)([^?#]*)(\?[^#]*)?(#.*)?", re.IGNORECASE)
-AUTHORITY = re.compile(r"(?:\[(?P<ipv6>[^\[\]]*)\]|(?P<name>[^:\[\]]*))(?P<colon>:(?P<port>[^:\[\]]*))?")
-PORT = re.compile(r"[1-9][0-9]{0,4}")
-LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
-NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
+PARTS = r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)([^?#]*)(\?[^#]*)?(#.*)?"
+AUTHORITY = r"(?:\[(?P<ipv6>[^\[\]]*)\]|(?P<name>[^:\[\]]*))(?P<colon>:(?P<port>[^:\[\]]*))?"
+PORT = r"[1-9][0-9]{0,4}"
+LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+NUMBER = r"[0-9]+|0x[0-9a-f]*"
 """A last label that makes a host an IPv4 address to those who read like the C library."""
 
 LONGEST_NAME = 253
@@ -101,12 +102,12 @@ def read_url(url: str) -> Target:
     """
     if len(url) > LONGEST:
         raise _refused(f"must have at most {LONGEST} characters")
-    if not CHARACTERS.fullmatch(url):
+    if not re.fullmatch(CHARACTERS, url):
         raise _refused(
             "must be plain ASCII without spaces, line breaks or backslashes: percent-encode what else is in "
             "the path, and write an international host name in its xn-- form"
         )
-    parts = PARTS.fullmatch(url)
+    parts = re.fullmatch(PARTS, url)
     if parts is None:
         raise _refused("must be an absolute URL")
     scheme, authority, path, query, fragment = parts.groups()
@@ -187,20 +188,20 @@ def _read_authority(authority: str, default: int) -> tuple[str, int, bool]:
     """Host, port and whether the host is an address."""
     if "@" in authority:
         raise _refused("must not contain a user name or password")
-    parts = AUTHORITY.fullmatch(authority)
+    parts = re.fullmatch(AUTHORITY, authority)
     if parts is None:
         raise _refused("must have a host name or an address, an IPv6 address in brackets")
     port = _read_port(parts["port"]) if parts["colon"] else default
     if parts["ipv6"] is not None:
         return _read_ipv6(parts["ipv6"]), port, True
     host = parts["name"].lower()
-    if NUMBER.fullmatch(host.rpartition(".")[2]):
+    if re.fullmatch(NUMBER, host.rpartition(".")[2]):
         return _read_ipv4(host), port, True
     return _read_name(host), port, False
 
 
 def _read_port(text: str) -> int:
-    if not PORT.fullmatch(text) or int(text) > LAST_PORT:
+    if not re.fullmatch(PORT, text) or int(text) > LAST_PORT:
         raise _refused(f"must have a port between 1 and {LAST_PORT}, or none")
     return int(text)
 
@@ -224,7 +225,7 @@ def _read_ipv4(text: str) -> str:
 def _read_name(name: str) -> str:
     if name.endswith("."):
         raise _refused("must have a host name that does not end in a dot")
-    if len(name) > LONGEST_NAME or not all(map(LABEL.fullmatch, name.split("."))):
+    if len(name) > LONGEST_NAME or not re.fullmatch(rf"{LABEL}(\.{LABEL})*", name):
         raise _refused("must have a host name of letters, digits, hyphens and single dots")
     return name
 
