@@ -36,7 +36,7 @@ def failures(answer: Answer, known: Sequence[str], *, reports: bool) -> set[str]
         named = {failure["itemIdentifier"] for failure in described.get("batchItemFailures") or ()}
     except (ValueError, KeyError, TypeError, AttributeError):
         return set(known)
-    return min(named, set(known))
+    return set(known) if named - set(known) else named
 
 
 @dataclass(frozen=True)

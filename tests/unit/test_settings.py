@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from a2a_serverless.settings import Settings, SettingsError
+from a2a_serverless.tasks.log import PushKind
 
 DIGEST = hashlib.sha256(b"secret").hexdigest()
 LEAST = {
@@ -30,7 +31,18 @@ ALL = {
     "STREAMING": "on",
     "STREAM_SECONDS": "60",
     "STREAMS_PER_CALLER": "5",
+    "POKES_QUEUE_URL": "https://sqs.eu-central-1.amazonaws.com/123456789012/pokes",
+    "DEAD_LETTERS_QUEUE_URL": "https://sqs.eu-central-1.amazonaws.com/123456789012/letters",
+    "SECRETS_KEY": "arn:aws:kms:eu-central-1:123456789012:key/a-key",
+    "WEBHOOK_EVENTS": "states, progress",
+    "WEBHOOK_TIMEOUT_SECONDS": "5",
+    "WEBHOOK_FIRST_DELAY_SECONDS": "2",
+    "WEBHOOK_LONGEST_DELAY_SECONDS": "60",
+    "WEBHOOK_ATTEMPTS": "5",
+    "WEBHOOK_AGE_SECONDS": "3600",
+    "PLAIN_HTTP_WEBHOOKS": "allowed",
     "LOOPBACK_WEBHOOKS": "allowed",
+    "EVENT_BUS": "tasks",
     "LOG_LEVEL": "DEBUG",
     "POWERTOOLS_SERVICE_NAME": "my-agent",
     "POWERTOOLS_METRICS_NAMESPACE": "Mine",
@@ -50,6 +62,38 @@ def test_the_environment_of_a_function_is_read_whole() -> None:
     assert (settings.streaming, settings.stream_time) == (True, timedelta(seconds=60))
     assert settings.streams_per_caller == 5
     assert settings.log_level == "DEBUG"
+
+
+def test_what_webhooks_are_told_and_how_they_are_tried_is_read() -> None:
+    settings = Settings.from_environment(ALL)
+
+    assert settings.delivers
+    assert settings.webhook_events == {PushKind.STATES, PushKind.PROGRESS}
+    assert settings.webhook_timeout_seconds == 5
+    assert (settings.webhook_first_delay_seconds, settings.webhook_longest_delay_seconds) == (2, 60)
+    assert (settings.webhook_attempts, settings.webhook_age) == (5, timedelta(hours=1))
+    assert settings.plain_http_webhooks
+    assert settings.event_bus == "tasks"
+
+
+def test_there_are_no_webhooks_unless_somebody_says_where_they_are_woken() -> None:
+    settings = Settings.from_environment({**LEAST, "POKES_QUEUE_URL": ""})
+
+    assert not settings.delivers
+    assert settings.webhook_events == {PushKind.STATES, PushKind.ARTIFACTS}
+    assert (settings.webhook_attempts, settings.webhook_age) == (0, timedelta(days=1))
+
+
+@pytest.mark.parametrize("name", ["DEAD_LETTERS_QUEUE_URL", "SECRETS_KEY"])
+def test_webhooks_without_what_they_need_are_refused(name: str) -> None:
+    with pytest.raises(SettingsError, match=name):
+        Settings.from_environment({**ALL, name: ""})
+
+
+@pytest.mark.parametrize("kinds", ["", "everything", "states,deltas"])
+def test_webhooks_are_told_only_of_what_there_is(kinds: str) -> None:
+    with pytest.raises(SettingsError, match="WEBHOOK_EVENTS must be a comma list of states, artifacts"):
+        Settings.from_environment({**ALL, "WEBHOOK_EVENTS": kinds})
 
 
 def test_what_has_a_plain_default_may_be_left_out_or_empty() -> None:

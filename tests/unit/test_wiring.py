@@ -12,8 +12,9 @@ from a2a_serverless.adapters.dynamodb_streams import DynamoStreamPlaces
 from a2a_serverless.adapters.stepfunctions_executions import StepFunctionsExecutions
 from a2a_serverless.bindings.http import HttpRequest
 from a2a_serverless.settings import Settings, SettingsError
-from a2a_serverless.wiring import api, deployer
-from a2a_serverless.wiring.card import card_desk
+from a2a_serverless.tasks.log import PushKind
+from a2a_serverless.wiring import api, decided, deployer
+from a2a_serverless.wiring.card import card_desk, key_desk
 from a2a_serverless.wiring.late import late
 
 DEPLOYER = """
@@ -128,6 +129,73 @@ def test_streaming_is_declared_and_served_exactly_when_it_is_on(*, streaming: bo
     assert card["capabilities"].get("streaming", False) is streaming
 
 
+WEBHOOKS = {
+    "pokes_queue_url": "https://sqs.eu-central-1.amazonaws.com/123456789012/pokes",
+    "dead_letters_queue_url": "https://sqs.eu-central-1.amazonaws.com/123456789012/letters",
+    "secrets_key": "alias/secrets",
+}
+
+
+@pytest.mark.usefixtures("deployed")
+def test_webhooks_are_declared_exactly_where_they_are_delivered() -> None:
+    without, with_them = settings(), settings(**WEBHOOKS)
+
+    for given, there in ((without, False), (with_them, True)):
+        ports = api.endpoint(given).ports
+        card = json.loads(
+            card_desk(given).answer(HttpRequest("GET", "/", origin="https://agent.example")).body
+        )
+        assert (ports.webhooks is not None) is there
+        assert ("push_notifications" in ports.policy.capabilities) is there
+        assert card["capabilities"].get("pushNotifications", False) is there
+        assert (key_desk(given) is not None) is there
+
+
+@pytest.mark.usefixtures("deployed")
+def test_what_was_decided_about_webhooks_reaches_the_operations() -> None:
+    policy = decided.policy(
+        settings(
+            webhook_events="states",
+            webhook_timeout_seconds=3,
+            webhook_first_delay_seconds=2,
+            webhook_longest_delay_seconds=60,
+            webhook_attempts=5,
+            webhook_age_seconds=600,
+            plain_http_webhooks=True,
+            loopback_webhooks=True,
+        )
+    ).webhooks
+
+    assert policy.kinds == {PushKind.STATES}
+    assert (policy.timeout, policy.first_delay, policy.longest_delay) == (3, 2, 60)
+    assert (policy.attempts, policy.age) == (5, timedelta(minutes=10))
+    assert (policy.plain_http, policy.loopback) == (True, True)
+
+
+@pytest.mark.usefixtures("deployed")
+@pytest.mark.parametrize("bus", ["", "tasks"])
+def test_an_event_bus_is_told_of_tasks_only_where_one_was_named(bus: str) -> None:
+    webhooks = api.endpoint(settings(**WEBHOOKS, event_bus=bus)).ports.webhooks
+
+    assert webhooks is not None
+    assert (webhooks.events is not None) is bool(bus)
+
+
+@pytest.mark.usefixtures("deployed")
+def test_each_thing_that_webhooks_need_is_the_one_of_aws() -> None:
+    webhooks = api.endpoint(settings(**WEBHOOKS, event_bus="tasks")).ports.webhooks
+
+    assert webhooks is not None
+    assert webhooks.pokes.queue_url == WEBHOOKS["pokes_queue_url"]  # type: ignore[attr-defined]
+    assert webhooks.letters.queue_url == WEBHOOKS["dead_letters_queue_url"]  # type: ignore[attr-defined]
+    assert webhooks.events.bus == "tasks"  # type: ignore[union-attr]
+    assert webhooks.store.table.name == webhooks.hosts.table.name == "tasks"  # type: ignore[attr-defined]
+    assert callable(webhooks.seals.seal)
+    assert callable(webhooks.names.addresses)
+    assert callable(webhooks.posts.post)
+    assert callable(webhooks.signatures.sign)  # type: ignore[union-attr]
+
+
 def test_what_is_late_is_made_once_when_it_is_used() -> None:
     made: list[str] = []
 
@@ -152,17 +220,20 @@ WEB = {"fastapi", "mangum", "starlette"}
 NEEDLESS = {"boto3", "moto", "werkzeug"}
 AGENT = {"deployers_agent"}
 POWERTOOLS = {"aws_lambda_powertools"}
+CIPHERS = {"cryptography", "jwt"}
 
 
 @pytest.mark.usefixtures("deployed")
 @pytest.mark.parametrize(
     ("function", "needed", "unwanted"),
     [
-        ("jsonrpc", {"deployers_profile"}, WEB | NEEDLESS | AGENT | POWERTOOLS),
-        ("http_json", {"deployers_profile"}, WEB | NEEDLESS | AGENT | POWERTOOLS),
+        ("jsonrpc", {"deployers_profile"}, WEB | NEEDLESS | AGENT | POWERTOOLS | CIPHERS),
+        ("http_json", {"deployers_profile"}, WEB | NEEDLESS | AGENT | POWERTOOLS | CIPHERS),
         ("card", {"deployers_profile"} | WEB, NEEDLESS | AGENT | POWERTOOLS | {"botocore"}),
         ("turn", AGENT | POWERTOOLS, WEB | NEEDLESS),
-        ("sweep", POWERTOOLS, WEB | NEEDLESS | AGENT | {"deployers_profile"}),
+        ("sweep", POWERTOOLS, WEB | NEEDLESS | AGENT | {"deployers_profile"} | CIPHERS),
+        ("fanout", POWERTOOLS, WEB | NEEDLESS | AGENT | {"deployers_profile"} | CIPHERS),
+        ("push", POWERTOOLS, WEB | NEEDLESS | AGENT | {"deployers_profile"} | CIPHERS),
     ],
 )
 def test_a_function_loads_what_it_needs_and_nothing_that_only_others_do(
@@ -178,6 +249,7 @@ def test_a_function_loads_what_it_needs_and_nothing_that_only_others_do(
         "AGENT": "deployers_agent:agent",
         "AGENT_PROFILE": "deployers_profile:profile",
         "ANONYMOUS": "allowed",
+        **{name.upper(): value for name, value in WEBHOOKS.items()},
     }
     program = IMPORTS.format(function)
 

@@ -119,6 +119,62 @@ def handler(event, context):
 """
 
 
+PUSH = """
+import json, os, pathlib, signal
+
+def handler(event, context):
+    # Each message names a pipe on which a test listens, and says what is to become of it.
+    failed = []
+    for record in event["Records"]:
+        asked, times = json.loads(record["body"]), record["attributes"]["ApproximateReceiveCount"]
+        tell = pathlib.Path(asked["tell"]).write_text
+        tell(f"{asked['name']} {times} of {len(event['Records'])}\\n")
+        match asked.get("do"):
+            case "show":
+                tell(json.dumps(record) + "\\n")
+            case "wait":
+                pathlib.Path(asked["for"]).read_bytes()
+                tell(f"{asked['name']} done\\n")
+            case "fail" if times == "1" or asked.get("always"):
+                failed.append({"itemIdentifier": record["messageId"]})
+            case "raise" if times == "1":
+                raise LookupError("nothing here")
+            case "die" if times == "1":
+                os.kill(os.getpid(), signal.SIGKILL)
+    return {"batchItemFailures": failed}
+"""
+
+FANOUT = """
+import json, os, pathlib, signal
+
+def first_time(mark):
+    try:
+        pathlib.Path(mark).touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
+
+def handler(event, context):
+    # Each record names a pipe on which a test listens, and says what is to become of it.
+    images = [record["dynamodb"]["NewImage"] for record in event["Records"]]
+    asked = [{name: value["S"] for name, value in image.items() if "S" in value} for image in images]
+    tell = pathlib.Path(asked[0]["tell"]).write_text
+    tell(" ".join(each["sk"] for each in asked) + "\\n")
+    for each, record in zip(asked, event["Records"]):
+        match each.get("do"):
+            case "show":
+                tell(json.dumps(record) + "\\n")
+            case "raise":
+                raise LookupError("nothing here")
+            case "wait":
+                pathlib.Path(each["for"]).read_bytes()
+            case "fail" if first_time(each["mark"]):
+                return {"batchItemFailures": [{"itemIdentifier": record["dynamodb"]["SequenceNumber"]}]}
+            case "die" if first_time(each["mark"]):
+                os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
 def write(folder: Path, source: str) -> Path:
     """Make a function's folder."""
     folder.mkdir(parents=True)

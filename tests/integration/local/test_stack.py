@@ -1,8 +1,6 @@
 """The stack with moto behind it: state machine, table and bucket as declared, functions that do little."""
 
 import json
-import os
-import select
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,8 +19,7 @@ from infra.local.options import parse
 from infra.local.stack import Stack
 from infra.local.template import read_deployment
 from tests.integration.local.handlers import API, SWEEP, TURN, write
-
-PATIENCE = 30
+from tests.integration.local.pipes import PATIENCE, Listener
 
 
 @pytest.fixture(scope="module")
@@ -79,27 +76,6 @@ def aws(stack: Stack, deployment: Deployment) -> Iterator[Aws]:
     clients = Aws(stack, deployment)
     yield clients
     clients.close()
-
-
-class Listener:
-    """The reading end of a named pipe that functions write lines to."""
-
-    def __init__(self, path: Path) -> None:
-        os.mkfifo(path)
-        self.path = str(path)
-        # Open for writing too, so that it does not end when a function closes it.
-        self._descriptor = os.open(path, os.O_RDWR)
-
-    def line(self) -> str:
-        read = b""
-        while not read.endswith(b"\n"):
-            ready, _, _ = select.select([self._descriptor], [], [], PATIENCE)
-            assert ready, f"nothing came after {read!r}"
-            read += os.read(self._descriptor, 1)
-        return read.decode().rstrip("\n")
-
-    def close(self) -> None:
-        os.close(self._descriptor)
 
 
 @pytest.fixture
