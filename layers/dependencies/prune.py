@@ -17,12 +17,19 @@ SERVICES = frozenset(
 
 UNUSED = (
     "*.dist-info/RECORD",  # lists files, and no longer the right ones
+    "anyio/_backends/_trio.py",  # asyncio is the loop
+    "anyio/pytest_plugin.py",
     "aws_lambda_powertools/event_handler/openapi/swagger_ui",
     "bin",
     "boto3/data",  # boto3's resources; functions make plain clients
     "boto3/examples",
     "botocore/data/*/*/examples-1.json*",
     "dateutil/zoneinfo/*.tar.gz",  # Lambda has time zones of its own
+    "fastapi/testclient.py",
+    "pydantic/mypy.py",
+    "pydantic/v1",  # FastAPI would load all of it to see that no model is that old
+    "starlette/testclient.py",
+    "urllib3/contrib/emscripten",  # for browsers
 )
 """What documentation, consoles and other systems need, as patterns under the layer's python folder."""
 

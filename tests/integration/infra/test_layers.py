@@ -12,6 +12,7 @@ from tests.integration.infra.declared import ROOT
 
 PRUNE = runpy.run_path(str(ROOT / "layers" / "dependencies" / "prune.py"), run_name="prune")
 KEPT = [
+    "anyio/_backends/_asyncio.py",
     "boto3/session.py",
     "botocore/data/_retry.json",
     "botocore/data/dynamodb/2012-08-10/service-2.json.gz",
@@ -20,9 +21,13 @@ KEPT = [
     "botocore/data/sdk-default-configuration.json",
     "botocore/data/stepfunctions/2016-11-23/endpoint-rule-set-1.json.gz",
     "pydantic-2.0.0.dist-info/METADATA",
+    "pydantic/main.py",
+    "urllib3/contrib/socks.py",
     "dateutil/zoneinfo/__init__.py",
 ]
 LOST = [
+    "anyio/_backends/_trio.py",
+    "anyio/pytest_plugin.py",
     "aws_lambda_powertools/event_handler/openapi/swagger_ui/swagger-ui-bundle.min.js",
     "bin/uvicorn",
     "boto3/data/ec2/2016-11-15/resources-1.json",
@@ -30,6 +35,11 @@ LOST = [
     "botocore/data/dynamodb/2012-08-10/examples-1.json.gz",
     "botocore/data/ec2/2016-11-15/service-2.json.gz",
     "dateutil/zoneinfo/dateutil-zoneinfo.tar.gz",
+    "fastapi/testclient.py",
+    "pydantic/mypy.py",
+    "pydantic/v1/main.py",
+    "starlette/testclient.py",
+    "urllib3/contrib/emscripten/fetch.py",
     "pydantic-2.0.0.dist-info/RECORD",
 ]
 
