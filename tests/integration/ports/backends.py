@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
     from mypy_boto3_kms.client import KMSClient
     from mypy_boto3_s3.client import S3Client
+    from mypy_boto3_sqs.client import SQSClient
     from mypy_boto3_stepfunctions.client import SFNClient
 
 MACHINE = "state-turn"
@@ -40,6 +41,7 @@ class Backend:
     s3: "S3Client"
     stepfunctions: "SFNClient"
     kms: "KMSClient"
+    sqs: "SQSClient"
     table: str
     bucket: str
     secrets_key: str
@@ -133,6 +135,7 @@ def _backend(session: Session) -> Backend:
         s3=clients.s3(),
         stepfunctions=stepfunctions,
         kms=clients.kms(),
+        sqs=clients.sqs(),
         table=outputs["TableName"],
         bucket=outputs["BucketName"],
         secrets_key=outputs["SecretsKeyArn"],

@@ -1,4 +1,4 @@
-"""Which implementations a test is run against: `world` means all three, `stored` the two emulators.
+"""Which implementations a test is run against: `world` and `queues` mean all three, `stored` the emulators.
 
 Emulators are started when the first test wants one and live until the folder is done.
 """
@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, ExitStack
 import pytest
 
 from tests.integration.ports.backends import Backend, ministack, moto
+from tests.integration.ports.queues import Queues, fake_queues, stored_queues
 from tests.integration.ports.world import StoredWorld, World, fake_world, stored_world
 
 EMULATORS: dict[str, Callable[[], AbstractContextManager[Backend]]] = {"moto": moto, "ministack": ministack}
@@ -40,3 +41,11 @@ def world(request: pytest.FixtureRequest) -> World:
 def stored(request: pytest.FixtureRequest, started: Callable[[str], Backend]) -> StoredWorld:
     """Each emulator."""
     return stored_world(started(request.param))
+
+
+@pytest.fixture(params=["fake", *EMULATORS])
+def queues(request: pytest.FixtureRequest) -> Queues:
+    """Each implementation of the queues, with nothing in them."""
+    if request.param == "fake":
+        return fake_queues()
+    return stored_queues(request.getfixturevalue("started")(request.param))

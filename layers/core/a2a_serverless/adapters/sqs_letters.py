@@ -5,7 +5,7 @@ name a webhook alike.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -56,18 +56,19 @@ class SqsLetters:
             QueueRefusedError: some were not deleted; the others are.
         """
         judgement = _Judgement(settled)
-        kept: list[str] = []
+        held: set[str] = set()
         refused: list[str] = []
         removed = 0
         try:
             for messages in self._received():
+                held.update(message["ReceiptHandle"] for message in messages)
                 done = [message["ReceiptHandle"] for message in messages if judgement.frees(message["Body"])]
-                kept += [each["ReceiptHandle"] for each in messages if each["ReceiptHandle"] not in done]
                 codes = self._delete(done)
+                held.difference_update(done)
                 removed += len(done) - len(codes)
                 refused += codes
         finally:
-            self._show(kept)
+            self._show(held)
         if refused:
             raise QueueRefusedError(", ".join(refused))
         return removed
@@ -94,7 +95,7 @@ class SqsLetters:
         entries: Any = [{"Id": str(number), "ReceiptHandle": each} for number, each in enumerate(receipts)]
         return refusals(self.client.delete_message_batch(QueueUrl=self.queue_url, Entries=entries))
 
-    def _show(self, receipts: list[str]) -> None:
+    def _show(self, receipts: Collection[str]) -> None:
         """Put letters back in sight; one that cannot be comes back by itself."""
         for batch in batches(receipts, BATCH):
             entries: Any = [

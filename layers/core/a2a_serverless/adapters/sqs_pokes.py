@@ -86,7 +86,7 @@ def read_members(body: str) -> dict[str, Any]:
     """The members of a message's body; raises ValueError."""
     try:
         members = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ValueError("body must be JSON") from None
     if not isinstance(members, dict):
         raise ValueError("body must be a JSON object")  # noqa: TRY004  as above
