@@ -4,6 +4,7 @@ import base64
 import hashlib
 import ipaddress
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -12,6 +13,7 @@ from typing import Any
 
 from a2a_serverless.ports import Clock, Head, WebhookPorts
 from a2a_serverless.ports.webhooks import (
+    LONGEST_DELAY,
     DeadLetter,
     NoHeadError,
     Poke,
@@ -136,14 +138,26 @@ class FakeWebhooks:
             ),
         )
 
-    def kill(self, key: WebhookKey, token: str, *, died_at: datetime) -> bool:
+    def kill(
+        self,
+        key: WebhookKey,
+        token: str,
+        *,
+        died_at: datetime,
+        attempts: int,
+        failing_since: datetime,
+        reason: str,
+    ) -> bool:
         """End the lease for good."""
-        moment = to_millisecond(died_at)
-        return self._change(
-            key,
-            token,
-            lambda standing: replace(standing, died_at=moment, not_before=None, backs_off=False),
-        )
+        dead: dict[str, Any] = {
+            "died_at": to_millisecond(died_at),
+            "attempts": attempts,
+            "failing_since": to_millisecond(failing_since),
+            "reason": reason,
+            "not_before": None,
+            "backs_off": False,
+        }
+        return self._change(key, token, lambda standing: replace(standing, **dead))
 
     def revive(self, key: WebhookKey) -> bool:
         """Let a dead webhook live again, without failures or lease."""
@@ -194,7 +208,7 @@ class FakePokes:
     def send(self, pokes: Sequence[Poke], *, delay: float = 0.0) -> None:
         """Send the pokes, to arrive after `delay` seconds."""
         with self.lock:
-            arrives = self.clock.now() + timedelta(seconds=delay)
+            arrives = self.clock.now() + timedelta(seconds=min(math.ceil(delay), LONGEST_DELAY))
             self.sent += [(poke, delay) for poke in pokes]
             self.waiting += [(arrives, poke) for poke in pokes]
 

@@ -1,13 +1,13 @@
 """Events, records and rows with everything in them that a test does not care about."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from threading import Barrier
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from a2a_serverless.ports import Admission, AdmissionKey, Head, Holder
-from a2a_serverless.ports.webhooks import Registration, Webhook
+from a2a_serverless.ports.webhooks import Registration, Webhook, WebhookKey
 from a2a_serverless.protocol.objects import Role, TaskState
 from a2a_serverless.tasks.content import LoggedArtifact, LoggedMessage, LoggedPart, LoggedStatus
 from a2a_serverless.tasks.log import (
@@ -158,6 +158,19 @@ def hooked(world: World, config_id: str = "w-1", task: str = "t-1", *, cursor: i
     world.tasks.write_head(key.task, head(world))
     assert world.webhooks.reserve(key, most=10, due_at=world.clock.now())
     return world.webhooks.put(key, registration(config_id), cursor=cursor, expires=expires(world))
+
+
+LAST_WORDS: Mapping[str, Any] = {
+    "attempts": 8,
+    "failing_since": datetime(2026, 11, 30, 11, 59, 59, 500_000, tzinfo=UTC),
+    "reason": "answered 410",
+}
+"""What a webhook of a test is given up for."""
+
+
+def dies(world: World, key: WebhookKey, token: str, died_at: datetime) -> bool:
+    """Give the webhook up under that lease; whether it could be."""
+    return world.webhooks.kill(key, token, died_at=died_at, **LAST_WORDS)
 
 
 def all_at_once(action: Callable[[int], T]) -> list[T]:

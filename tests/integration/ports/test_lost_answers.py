@@ -12,6 +12,7 @@ from tests.integration.ports.samples import (
     admission,
     admission_key,
     chunk,
+    dies,
     expires,
     head,
     holder,
@@ -119,13 +120,13 @@ def test_whoever_delivers_stays_known_when_an_answer_is_lost(stored: StoredWorld
     with stored.losing_the_answer_of("UpdateItem"):
         assert stored.webhooks.put_off(key, "mine", not_before=now, attempts=1, failing_since=now)
     with stored.losing_the_answer_of("UpdateItem"):
-        assert stored.webhooks.kill(key, "mine", died_at=now)
+        assert dies(stored, key, "mine", now)
     with stored.losing_the_answer_of("UpdateItem"):
         assert stored.webhooks.revive(key)
 
     standing = stored.webhooks.read(key)
     assert standing is not None
-    assert (standing.cursor, standing.lease, standing.died_at) == (6, None, None)
+    assert (standing.cursor, standing.lease, standing.died_at, standing.reason) == (6, None, None, None)
 
 
 def test_a_webhook_deleted_with_a_lost_answer_is_gone(stored: StoredWorld) -> None:

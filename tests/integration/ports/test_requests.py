@@ -15,6 +15,7 @@ from a2a_serverless.tasks.log import LoggedEvent, Voided
 from tests.integration.ports.samples import (
     admission,
     chunk,
+    dies,
     expires,
     head,
     holder,
@@ -126,7 +127,7 @@ WRITES: dict[str, Callable[[StoredWorld], object]] = {
     "a pause": lambda stored: stored.webhooks.put_off(
         stored.webhook(), "t", not_before=stored.clock.now(), attempts=1, failing_since=None
     ),
-    "a death": lambda stored: stored.webhooks.kill(stored.webhook(), "t", died_at=stored.clock.now()),
+    "a death": lambda stored: dies(stored, stored.webhook(), "t", stored.clock.now()),
     "a revival": lambda stored: stored.webhooks.revive(stored.webhook()),
     "a silence": lambda stored: stored.hosts().was_silent(f"{stored.owner}.example"),
     "a place given back": lambda stored: stored.streams.close(

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.integration.ports.samples import THREADS, all_at_once, expires, head, hooked, registration
+from tests.integration.ports.samples import THREADS, all_at_once, dies, expires, head, hooked, registration
 from tests.integration.ports.world import World
 
 LEASE = timedelta(seconds=30)
@@ -122,7 +122,7 @@ def test_a_webhook_deleted_while_it_is_delivered_stays_gone(world: World) -> Non
 def test_a_dead_webhook_is_revived_by_one(world: World) -> None:
     key = hooked(world).key
     world.webhooks.lease(key, "mine", until=world.clock.now() + LEASE)
-    world.webhooks.kill(key, "mine", died_at=world.clock.now())
+    dies(world, key, "mine", world.clock.now())
 
     assert sum(all_at_once(lambda _: world.webhooks.revive(key))) == 1
 

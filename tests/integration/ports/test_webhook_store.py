@@ -10,7 +10,7 @@ from a2a_serverless.ports import Due, TaskQuery
 from a2a_serverless.ports.webhooks import NoHeadError, Webhook, WebhookKey
 from a2a_serverless.protocol.objects import TaskState
 from a2a_serverless.tasks.log import TaskKey
-from tests.integration.ports.samples import LIFETIME, expires, head, hooked, registration
+from tests.integration.ports.samples import LAST_WORDS, LIFETIME, dies, expires, head, hooked, registration
 from tests.integration.ports.world import TENANT, World
 
 LONG_AGO = datetime(1971, 2, 1, tzinfo=UTC)
@@ -46,7 +46,7 @@ def killed(world: World, key: WebhookKey, *, died_at: datetime) -> None:
     """Let the webhook die under the lease of `mine`."""
     assert world.webhooks.lease(key, "mine", until=world.clock.now() + LEASE)
     assert world.webhooks.put_off(key, "mine", not_before=died_at, attempts=7, failing_since=died_at)
-    assert world.webhooks.kill(key, "mine", died_at=died_at)
+    assert dies(world, key, "mine", died_at)
 
 
 def has_head(world: World) -> bool:
@@ -228,7 +228,7 @@ def test_an_expired_webhook_is_absent(world: World) -> None:
     assert not world.webhooks.put_off(
         key, "mine", not_before=seconds(world, 9), attempts=1, failing_since=None
     )
-    assert not world.webhooks.kill(key, "mine", died_at=world.clock.now())
+    assert not dies(world, key, "mine", world.clock.now())
     assert not world.webhooks.revive(key)
 
 
@@ -344,7 +344,7 @@ def test_who_lost_the_lease_changes_nothing(world: World) -> None:
     assert not world.webhooks.put_off(
         key, "mine", not_before=seconds(world, 9), attempts=1, failing_since=None
     )
-    assert not world.webhooks.kill(key, "mine", died_at=world.clock.now())
+    assert not dies(world, key, "mine", world.clock.now())
 
     assert world.webhooks.read(key) == theirs
 
@@ -357,7 +357,7 @@ def test_what_was_deleted_is_not_brought_back(world: World) -> None:
     assert not world.webhooks.put_off(
         key, "mine", not_before=seconds(world, 9), attempts=1, failing_since=None
     )
-    assert not world.webhooks.kill(key, "mine", died_at=world.clock.now())
+    assert not dies(world, key, "mine", world.clock.now())
     assert not world.webhooks.revive(key)
     assert world.webhooks.lease(key, "mine", until=seconds(world, 30)) is None
 
@@ -418,8 +418,8 @@ def test_a_dead_webhook_is_delivered_by_nobody(world: World) -> None:
     died_at = world.clock.now()
 
     for _ in range(2):
-        assert world.webhooks.kill(webhook.key, "mine", died_at=died_at)
-    dead = replace(webhook, not_before=None, died_at=died_at)
+        assert dies(world, webhook.key, "mine", died_at)
+    dead = replace(webhook, not_before=None, died_at=died_at, **LAST_WORDS)
     assert world.webhooks.read(webhook.key) == dead
     world.clock.sleep(3600)
     for token in ("mine", "theirs"):

@@ -57,7 +57,7 @@ IS_NOT_FURTHER_ON = "#cursor <= :cursor"
 IS_DEAD = f"({IS_PRESENT} AND attribute_exists(#died_at))"
 
 DELIVERY = ("lease", "not_before", "backs_off", "attempts", "failing_since")
-DEATH = ("died_at", "due_shard", "due_at")
+DEATH = ("died_at", "reason", "due_shard", "due_at")
 CHOOSE = random.SystemRandom()
 
 
@@ -191,11 +191,26 @@ class DynamoWebhooks:
             change = setting(values)
         return self._change(key, change, {**values, "lease": token})
 
-    def kill(self, key: WebhookKey, token: str, *, died_at: datetime) -> bool:
+    def kill(
+        self,
+        key: WebhookKey,
+        token: str,
+        *,
+        died_at: datetime,
+        attempts: int,
+        failing_since: datetime,
+        reason: str,
+    ) -> bool:
         """End the lease for good; False when the webhook is gone or another's."""
         moment = print_timestamp(died_at)
-        shard = keys.dead_shard(keys.task_webhook(key))
-        values = {"died_at": moment, "due_at": moment, "due_shard": shard}
+        values: dict[str, Any] = {
+            "died_at": moment,
+            "due_at": moment,
+            "due_shard": keys.dead_shard(keys.task_webhook(key)),
+            "attempts": attempts,
+            "failing_since": print_timestamp(failing_since),
+            "reason": reason,
+        }
         change = setting(values, removing=("not_before", "backs_off"))
         return self._change(key, change, {**values, "lease": token})
 
@@ -264,6 +279,7 @@ def _webhook(key: WebhookKey, item: Item) -> Webhook:
         attempts=item.get("attempts", 0),
         failing_since=_time(item, "failing_since"),
         died_at=_time(item, "died_at"),
+        reason=item.get("reason"),
     )
 
 

@@ -238,16 +238,23 @@ class _Delivery:
 
     def _give_up(self, event: LoggedEvent, failure: _Failure, now: datetime) -> None:
         """First the record, then the end: dead without a record would be a silent loss."""
-        self.webhooks.letters.put(
-            DeadLetter(
-                key=self.webhook.key,
-                position=event.position,
-                host=host_of(self.webhook.registered.url),
-                reason=failure.reason,
-                attempts=self.attempts,
-                failing_since=self.failing_since or now,
-                died_at=now,
-            )
+        letter = DeadLetter(
+            key=self.webhook.key,
+            position=event.position,
+            host=host_of(self.webhook.registered.url),
+            reason=failure.reason,
+            attempts=self.attempts,
+            failing_since=self.failing_since or now,
+            died_at=now,
         )
-        if self.webhooks.store.kill(self.webhook.key, self.token, died_at=now):
+        self.webhooks.letters.put(letter)
+        killed = self.webhooks.store.kill(
+            self.webhook.key,
+            self.token,
+            died_at=letter.died_at,
+            attempts=letter.attempts,
+            failing_since=letter.failing_since,
+            reason=letter.reason,
+        )
+        if killed:
             self.ports.metrics.count("WebhookDead")

@@ -51,7 +51,8 @@ class Webhook:
 
     `cursor` is the position up to which everything was delivered. `lease` is the token of whoever delivered
     last; nothing is delivered before `not_before`, which ends a lease or, when `backs_off`, a pause after
-    `attempts` failures in a row since `failing_since`. `died_at` is when nobody tried any more.
+    `attempts` failures in a row since `failing_since`. `died_at` is when nobody tried any more, for the
+    `reason`.
     """
 
     key: WebhookKey
@@ -64,6 +65,7 @@ class Webhook:
     attempts: int = 0
     failing_since: datetime | None = None
     died_at: datetime | None = None
+    reason: str | None = None
 
     def held_by(self, token: str) -> bool:
         """Whether this very lease may deliver."""
@@ -124,8 +126,17 @@ class WebhookStore(Protocol):
     ) -> bool:
         """End the lease with a pause; False as above."""
 
-    def kill(self, key: WebhookKey, token: str, *, died_at: datetime) -> bool:
-        """End the lease for good; False as above."""
+    def kill(
+        self,
+        key: WebhookKey,
+        token: str,
+        *,
+        died_at: datetime,
+        attempts: int,
+        failing_since: datetime,
+        reason: str,
+    ) -> bool:
+        """End the lease for good, for a reason in a few words; False as above."""
 
     def revive(self, key: WebhookKey) -> bool:
         """Let a dead webhook live again, without failures or lease; False if it is not dead."""
