@@ -228,12 +228,22 @@ def test_canceling_needs_no_body_and_takes_one(body: bytes) -> None:
         ("/tasks/t:cancel", {"id": "another"}, "id"),
         ("/acme/tasks/t:cancel", {"tenant": "another"}, "tenant"),
         ("/acme/message:send", {**MESSAGE, "tenant": "another"}, "tenant"),
+        ("/tasks/t/pushNotificationConfigs", {"taskId": "another"}, "taskId"),
+        ("/tasks/t/pushNotificationConfigs", {"task_id": "another"}, "taskId"),
+        ("/acme/tasks/t/pushNotificationConfigs", {"taskId": "t", "tenant": "another"}, "tenant"),
     ],
 )
 def test_a_body_may_not_contradict_its_address(path: str, body: object, blamed: str) -> None:
     response = rest("POST", path, body)
 
     assert violations(parsed(response)["error"]["details"]) == {blamed: "must be what the address says"}
+
+
+@pytest.mark.parametrize("body", [{"id": ""}, {"id": "t", "tenant": ""}, {"tenant": "acme"}, {"id": None}])
+def test_a_body_may_repeat_its_address_or_say_nothing_about_it(body: object) -> None:
+    response = rest("POST", "/acme/tasks/t:cancel", body)
+
+    assert reason(parsed(response)) == "TASK_NOT_FOUND"
 
 
 # --- queries -------------------------------------------------

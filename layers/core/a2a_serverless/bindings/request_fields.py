@@ -20,7 +20,7 @@ BOOLEANS: Mapping[str, object] = {"true": True, "false": False}
 def request_fields(
     operation: Operation, request: HttpRequest, addressed: Mapping[str, str]
 ) -> Mapping[str, object]:
-    """The fields of the operation's request, those of the address first.
+    """The fields of the operation's request, those of the address first; an empty one in the body is none.
 
     Raises:
         UnsupportedMediaTypeError: the body says to be something else than JSON.
@@ -31,7 +31,7 @@ def request_fields(
     fields = _body(request) if request.method == "POST" else _query(operation, request)
     for name, value in addressed.items():
         for spelling in _spellings(operation.request, name):
-            if fields.pop(spelling, None) not in (None, value):
+            if fields.pop(spelling, None) not in (None, "", value):
                 raise InvalidParamsError.of(name, "must be what the address says")
     return {**fields, **addressed}
 

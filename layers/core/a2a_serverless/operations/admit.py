@@ -77,7 +77,6 @@ def admit(ports: Ports, caller: Caller, request: SendMessageRequest) -> Admitted
     else:
         task = ports.tasks.load(caller.task(target))
         _check_target(task, message)
-        _check_room(ports, task, caller, request)
         opened = _standing(ports, caller, request, task)
     record = opened.record
     if record.body_hash != body_hash(message):
@@ -100,19 +99,9 @@ def _check_target(task: LoggedTask, message: Message) -> None:
         raise InvalidParamsError.of("message.contextId", "is not the context of the task named by taskId")
 
 
-def _check_room(ports: Ports, task: LoggedTask, caller: Caller, request: SendMessageRequest) -> None:
-    """Refuse a webhook that the task has no room for, while nothing has been written."""
-    asked = request.configuration.task_push_notification_config if request.configuration else None
-    if asked is None or ports.webhooks is None:
-        return
-    others = ports.webhooks.store.ids(caller.task(task.task_id)) - {inline_id(asked)}
-    if len(others) >= ports.policy.webhooks.most:
-        raise too_many(ports)
-
-
 def _standing(ports: Ports, caller: Caller, request: SendMessageRequest, task: LoggedTask) -> _Opened:
     """The record of a message for an existing task: an earlier one if there is, otherwise one opened now."""
-    refused = _closed(ports, task)
+    refused = _closed(ports, task) or _full(ports, caller, request, task)
     if refused is None:
         return _open(ports, caller, request, task)
     standing = ports.admissions.read(_admission_key(ports, caller, request.message))
@@ -128,6 +117,15 @@ def _closed(ports: Ports, task: LoggedTask) -> A2AError | None:
     if task.expires - ports.clock.now().timestamp() < NEARLY_EXPIRED:
         return UnsupportedOperationError("The task expires within the hour and takes no further message.")
     return None
+
+
+def _full(ports: Ports, caller: Caller, request: SendMessageRequest, task: LoggedTask) -> A2AError | None:
+    """Why the task has no room for the webhook that comes with the message, while nothing is written yet."""
+    asked = request.configuration.task_push_notification_config if request.configuration else None
+    if asked is None or ports.webhooks is None:
+        return None
+    others = ports.webhooks.store.ids(caller.task(task.task_id)) - {inline_id(asked)}
+    return too_many(ports) if len(others) >= ports.policy.webhooks.most else None
 
 
 def refusal(task: LoggedTask) -> A2AError:

@@ -10,12 +10,14 @@ import binascii
 import hashlib
 import json
 import re
+from collections.abc import Iterator
 
 from a2a_serverless.operations.heads import head_of
 from a2a_serverless.operations.webhook_urls import check_url, guard
 from a2a_serverless.ports import Caller, Ports, WebhookPorts
 from a2a_serverless.ports.webhooks import NoHeadError, Poke, Registration, Webhook, WebhookKey
 from a2a_serverless.protocol.errors import (
+    FieldViolation,
     InvalidParamsError,
     PushNotificationNotSupportedError,
     TaskNotFoundError,
@@ -37,7 +39,8 @@ MAX_SECRETS = 4000
 """Bytes of token and credentials together, as JSON: what KMS seals in one piece."""
 
 SCHEME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}")
-VISIBLE = re.compile(r"[\x20-\x7e]*")
+SECRET = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
+"""What arrives in a header as it was sent (RFC 9110 5.5)."""
 
 
 def delivering(ports: Ports) -> WebhookPorts:
@@ -130,19 +133,25 @@ def check_config(ports: Ports, config: TaskPushNotificationConfig, *, online: bo
         InvalidParamsError: naming `url`, `token`, `authentication.scheme` or `authentication.credentials`.
     """
     webhooks = delivering(ports)
-    how = config.authentication
-    if how is not None and not SCHEME.fullmatch(how.scheme):
-        raise InvalidParamsError.of("authentication.scheme", "must be a token of at most 64 characters")
-    secrets = {"token": config.token, "authentication.credentials": how.credentials if how else None}
-    for field, secret in secrets.items():
-        if secret and not VISIBLE.fullmatch(secret):
-            raise InvalidParamsError.of(field, "must be printable ASCII, to fit into a header")
-    if len(_secrets(config) or b"") > MAX_SECRETS:
-        raise InvalidParamsError.of("token", f"and credentials must not exceed {MAX_SECRETS} bytes together")
+    if unsendable := list(_unsendable(config)):
+        raise InvalidParamsError(violations=unsendable)
     if online:
         guard(webhooks, ports.policy.webhooks, config.url)
     else:
         check_url(ports.policy.webhooks, config.url)
+
+
+def _unsendable(config: TaskPushNotificationConfig) -> Iterator[FieldViolation]:
+    """What of the config could not become a header, or not be sealed."""
+    how = config.authentication
+    secrets = {"token": config.token, "authentication.credentials": how.credentials if how else None}
+    for field, secret in secrets.items():
+        if secret and not SECRET.fullmatch(secret):
+            yield FieldViolation(field, "must be printable ASCII that neither begins nor ends in a space")
+    if how is not None and not SCHEME.fullmatch(how.scheme):
+        yield FieldViolation("authentication.scheme", "must be a token of 1 to 64 characters")
+    if len(_secrets(config) or b"") > MAX_SECRETS:
+        yield FieldViolation("token", f"and credentials must not exceed {MAX_SECRETS} bytes together")
 
 
 def inline_id(config: TaskPushNotificationConfig) -> str:

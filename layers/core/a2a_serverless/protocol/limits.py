@@ -22,7 +22,6 @@ MAX_PAGE_SIZE = 100
 
 ID = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 TENANT = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 RESERVED_TENANTS = frozenset({"tasks", "artifacts", "extendedAgentCard", "health", ".well-known", ".", ".."})
 """First segments of our own routes, which a tenant's prefix could be mistaken for, and path steps."""
 
@@ -41,12 +40,6 @@ def _tenant(text: str) -> str:
         raise refused("must be 1 to 64 characters of A-Z a-z 0-9 _ . -")
     if text in RESERVED_TENANTS:
         raise refused("is a reserved name")
-    return text
-
-
-def _header_text(text: str) -> str:
-    if CONTROL.search(text):
-        raise refused("must not contain control characters")
     return text
 
 
@@ -114,8 +107,6 @@ def _unless_none(check: Callable[[T], T]) -> AfterValidator:
 Id = Annotated[RequiredText, AfterValidator(_id)]
 OptionalId = Annotated[OptionalText, _unless_none(_id)]
 Tenant = Annotated[OptionalText, _unless_none(_tenant)]
-HeaderText = Annotated[RequiredText, AfterValidator(_header_text)]
-OptionalHeaderText = Annotated[OptionalText, _unless_none(_header_text)]
 Metadata = Annotated[Struct, AfterValidator(_metadata)]
 HistoryLength = Annotated[Int32 | None, _unless_none(_not_negative)]
 PageSize = Annotated[Int32 | None, _unless_none(_between(1, MAX_PAGE_SIZE))]

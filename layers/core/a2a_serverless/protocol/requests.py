@@ -11,11 +11,9 @@ from pydantic import Field
 
 from a2a_serverless.protocol.limits import (
     ClientMessage,
-    HeaderText,
     HistoryLength,
     Id,
     Metadata,
-    OptionalHeaderText,
     OptionalId,
     PageSize,
     PageSizeOrZero,
@@ -23,24 +21,32 @@ from a2a_serverless.protocol.limits import (
 )
 from a2a_serverless.protocol.objects import Message, Task, TaskStateField
 from a2a_serverless.protocol.protojson import OneOf, ProtoModel
-from a2a_serverless.protocol.scalars import Boolean, Int32, OptionalText, RequiredText, Text, Timestamp
+from a2a_serverless.protocol.scalars import Boolean, Int32, OptionalText, Text, Timestamp
 
 
 class AuthenticationInfo(ProtoModel):
     """How to authenticate to a webhook: `Authorization: <scheme> <credentials>`."""
 
-    scheme: HeaderText
-    credentials: OptionalHeaderText = Field(default=None, repr=False)
+    empty_when_absent: ClassVar[Mapping[str, object]] = {"scheme": ""}
+
+    scheme: Text
+    credentials: OptionalText = Field(default=None, repr=False)
 
 
 class TaskPushNotificationConfig(ProtoModel):
-    """A webhook for a task's events. `task_id` is empty inside a SendMessageRequest, `id` is ours to give."""
+    """A webhook for a task's events. `task_id` is empty inside a SendMessageRequest, `id` is ours to give.
+
+    What can be called is the operations' business, a URL or scheme that is missing included: they name the
+    same fields for the same reasons wherever a webhook is asked for.
+    """
+
+    empty_when_absent: ClassVar[Mapping[str, object]] = {"url": ""}
 
     tenant: Tenant = None
     id: OptionalId = None
     task_id: OptionalId = None
-    url: RequiredText
-    token: OptionalHeaderText = Field(default=None, repr=False)
+    url: Text
+    token: OptionalText = Field(default=None, repr=False)
     authentication: AuthenticationInfo | None = None
 
 
