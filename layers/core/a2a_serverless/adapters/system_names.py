@@ -2,13 +2,18 @@
 
 import ipaddress
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from a2a_serverless.ports.webhooks import UnresolvableNameError
 
 
+@dataclass(frozen=True, slots=True)
 class SystemNames:
     """Every address that a connection to the host might be made to."""
+
+    look_up: Callable[..., Sequence[tuple[Any, ...]]] = socket.getaddrinfo
 
     def addresses(self, host: str) -> Sequence[str]:
         """Every IPv4 and IPv6 address of the host, or the one it spells; raises UnresolvableNameError.
@@ -21,7 +26,7 @@ class SystemNames:
         except ValueError:
             pass  # a name
         try:
-            found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+            found = self.look_up(host, None, type=socket.SOCK_STREAM)
         except (socket.gaierror, UnicodeError) as error:  # UnicodeError: it cannot be a name at all
             raise UnresolvableNameError(host) from error
         return tuple(dict.fromkeys(str(address[0]) for *_, address in found))
