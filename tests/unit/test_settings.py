@@ -42,6 +42,7 @@ ALL = {
     "WEBHOOK_AGE_SECONDS": "3600",
     "PLAIN_HTTP_WEBHOOKS": "allowed",
     "LOOPBACK_WEBHOOKS": "allowed",
+    "SIGNING_KEY_DAYS": "30",
     "EVENT_BUS": "tasks",
     "LOG_LEVEL": "DEBUG",
     "POWERTOOLS_SERVICE_NAME": "my-agent",
@@ -73,6 +74,7 @@ def test_what_webhooks_are_told_and_how_they_are_tried_is_read() -> None:
     assert (settings.webhook_first_delay_seconds, settings.webhook_longest_delay_seconds) == (2, 60)
     assert (settings.webhook_attempts, settings.webhook_age) == (5, timedelta(hours=1))
     assert settings.plain_http_webhooks
+    assert settings.signing_key_days == 30
     assert settings.event_bus == "tasks"
 
 
@@ -82,6 +84,7 @@ def test_there_are_no_webhooks_unless_somebody_says_where_they_are_woken() -> No
     assert not settings.delivers
     assert settings.webhook_events == {PushKind.STATES, PushKind.ARTIFACTS}
     assert (settings.webhook_attempts, settings.webhook_age) == (0, timedelta(days=1))
+    assert settings.signing_key_days == 90
 
 
 @pytest.mark.parametrize("name", ["DEAD_LETTERS_QUEUE_URL", "SECRETS_KEY"])
@@ -159,6 +162,8 @@ def test_a_missing_variable_is_refused_by_name(name: str) -> None:
         ("STREAMS_PER_CALLER", "0"),
         ("STREAMS_PER_CALLER", "1001"),
         ("STREAMS_PER_CALLER", "many"),
+        ("SIGNING_KEY_DAYS", "0"),
+        ("SIGNING_KEY_DAYS", "3651"),
         ("LOG_LEVEL", "chatty"),
         ("BEARER_TOKENS", "alice:secret"),
         ("BEARER_TOKENS", f"alice:{DIGEST},"),

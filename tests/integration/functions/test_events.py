@@ -13,6 +13,7 @@ Outcome = tuple[int, str] | list[str]
 OUTCOMES: Mapping[str, Outcome | None] = {
     "card.get.json": (200, '"url":"https://d111111abc.execute-api.eu-west-1.amazonaws.com/prod"'),
     "card.health.json": (200, '{"status":"healthy"}'),
+    "card.keys.json": (200, '{"keys":['),
     "card.not-modified.json": (304, ""),
     "card.preflight.json": (204, ""),
     "fanout.batch.json": None,

@@ -11,7 +11,7 @@ from mangum import Mangum
 
 from a2a_serverless.adapters.p256_key_pairs import P256KeyPairs
 from a2a_serverless.bindings.card import CardDesk
-from a2a_serverless.bindings.discovery import discovery
+from a2a_serverless.bindings.discovery import TEXT, discovery
 from a2a_serverless.bindings.http import CORS
 from a2a_serverless.bindings.keys import KeyDesk
 from a2a_serverless.operations.signing_keys import current_ring, published, rotate
@@ -30,7 +30,7 @@ Ask = Callable[..., dict[str, Any]]
 def asker(keys: Sequence[SigningKey] | None) -> Ask:
     """The card's function, asked for the keys the way API Gateway asks it; None is without webhooks."""
     desk = KeyDesk(lambda: keys) if keys is not None else None
-    handler = Mangum(discovery(CardDesk(source()), desk), lifespan="off", text_mime_types=["application/"])
+    handler = Mangum(discovery(CardDesk(source()), desk), lifespan="off", text_mime_types=[*TEXT])
 
     def ask(method: str = "GET", path: str = "/.well-known/jwks.json", **headers: str) -> dict[str, Any]:
         event = {

@@ -11,9 +11,12 @@ from starlette.exceptions import HTTPException
 from a2a_serverless.bindings.card import CARD_PATH, CardDesk
 from a2a_serverless.bindings.gateway import request_of
 from a2a_serverless.bindings.http import CORS, JSON, HttpResponse, preflight
-from a2a_serverless.bindings.keys import KEYS_PATH, KeyDesk
+from a2a_serverless.bindings.keys import JWK_SET, KEYS_PATH, KeyDesk
 
 READING = ["GET", "HEAD"]
+TEXT = (JSON, JWK_SET)
+"""Media types that need not travel in base64: all there are."""
+
 HEALTHY = HttpResponse(200, {"Content-Type": JSON, "Cache-Control": "no-store"}, b'{"status":"healthy"}')
 
 
