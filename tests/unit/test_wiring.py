@@ -8,14 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from a2a_serverless.adapters.dynamodb_signing_keys import DynamoSigningKeys
 from a2a_serverless.adapters.dynamodb_streams import DynamoStreamPlaces
 from a2a_serverless.adapters.stepfunctions_executions import StepFunctionsExecutions
 from a2a_serverless.bindings.http import HttpRequest
+from a2a_serverless.ports.signing_keys import KeyPolicy
 from a2a_serverless.settings import Settings, SettingsError
 from a2a_serverless.tasks.log import PushKind
 from a2a_serverless.wiring import api, decided, deployer
 from a2a_serverless.wiring.card import card_desk, key_desk
 from a2a_serverless.wiring.late import late
+from a2a_serverless.wiring.webhooks import key_ports
+from tests.fakes.ports import FakeClock, FakeSeals
+from tests.unit.adapters.client import table
 
 DEPLOYER = """
 from a2a_serverless.agent import AgentProfile, AgentSkill, Completed
@@ -196,6 +201,20 @@ def test_each_thing_that_webhooks_need_is_the_one_of_aws() -> None:
     assert callable(webhooks.signatures.sign)  # type: ignore[union-attr]
 
 
+def test_keys_last_as_long_as_was_decided_and_are_shown_for_a_day_longer_than_webhooks_are_tried() -> None:
+    given = settings(**WEBHOOKS, signing_key_days=30, webhook_age_seconds=3600)
+    rows, _ = table()
+    seals, clock = FakeSeals(), FakeClock()
+
+    keys = key_ports(given, rows, seals, clock)
+
+    assert keys.keys == DynamoSigningKeys(rows, "webhooks")
+    assert (keys.seals, keys.clock) == (seals, clock)
+    assert keys.policy == KeyPolicy(
+        lasts=timedelta(days=30), publish_ahead=timedelta(hours=1), publish_after=timedelta(hours=25)
+    )
+
+
 def test_what_is_late_is_made_once_when_it_is_used() -> None:
     made: list[str] = []
 
@@ -229,7 +248,7 @@ CIPHERS = {"cryptography", "jwt"}
     [
         ("jsonrpc", {"deployers_profile"}, WEB | NEEDLESS | AGENT | POWERTOOLS | CIPHERS),
         ("http_json", {"deployers_profile"}, WEB | NEEDLESS | AGENT | POWERTOOLS | CIPHERS),
-        ("card", {"deployers_profile"} | WEB, NEEDLESS | AGENT | POWERTOOLS | {"botocore"}),
+        ("card", {"deployers_profile"} | WEB, NEEDLESS | AGENT | POWERTOOLS | CIPHERS | {"botocore"}),
         ("turn", AGENT | POWERTOOLS, WEB | NEEDLESS),
         ("sweep", POWERTOOLS, WEB | NEEDLESS | AGENT | {"deployers_profile"} | CIPHERS),
         ("fanout", POWERTOOLS, WEB | NEEDLESS | AGENT | {"deployers_profile"} | CIPHERS),
