@@ -17,7 +17,7 @@ from a2a_serverless.settings import Settings, SettingsError
 from a2a_serverless.tasks.log import PushKind
 from a2a_serverless.wiring import api, decided, deployer
 from a2a_serverless.wiring.card import card_desk, key_desk
-from a2a_serverless.wiring.late import late
+from a2a_serverless.wiring.late import late, make_now
 from a2a_serverless.wiring.webhooks import key_ports
 from tests.fakes.ports import FakeClock, FakeSeals
 from tests.unit.adapters.client import table
@@ -132,6 +132,14 @@ def test_streaming_is_declared_and_served_exactly_when_it_is_on(*, streaming: bo
     assert ("streaming" in endpoint.ports.policy.capabilities) is streaming
     card = json.loads(card_desk(given).answer(HttpRequest("GET", "/", origin="https://agent.example")).body)
     assert card["capabilities"].get("streaming", False) is streaming
+
+
+def test_what_is_late_can_be_made_ahead_of_its_use() -> None:
+    made: list[str] = []
+
+    make_now(late(lambda: made.append("it")), None, "made long ago")
+
+    assert made == ["it"]
 
 
 WEBHOOKS = {
@@ -252,7 +260,7 @@ CIPHERS = {"cryptography", "jwt"}
         ("turn", AGENT | POWERTOOLS, WEB | NEEDLESS),
         ("sweep", POWERTOOLS, WEB | NEEDLESS | AGENT | {"deployers_profile"} | CIPHERS),
         ("fanout", POWERTOOLS, WEB | NEEDLESS | AGENT | {"deployers_profile"} | CIPHERS),
-        ("push", POWERTOOLS, WEB | NEEDLESS | AGENT | {"deployers_profile"} | CIPHERS),
+        ("push", POWERTOOLS | CIPHERS, WEB | NEEDLESS | AGENT | {"deployers_profile"}),
     ],
 )
 def test_a_function_loads_what_it_needs_and_nothing_that_only_others_do(
