@@ -97,6 +97,24 @@ def test_a_poll_with_one_event_is_two_requests(stored: StoredWorld) -> None:
     assert calls == {"GetItem": 1, "BatchGetItem": 1, "keys": 4}
 
 
+def test_what_is_read_to_decide_on_is_read_strongly(stored: StoredWorld) -> None:
+    consistent: list[bool] = []
+
+    def look(params: dict[str, Any], **_: Any) -> None:
+        consistent.append(params["ConsistentRead"])
+
+    events = stored.backend.dynamodb.meta.events
+    events.register("provide-client-params.dynamodb.GetItem", look)
+    try:
+        stored.tasks.events_after(stored.task(), 1, 1, current=True)
+        stored.webhooks.read(stored.webhook())
+        stored.webhooks.ids(stored.task())
+    finally:
+        events.unregister("provide-client-params.dynamodb.GetItem", look)
+
+    assert consistent == [True, True, True]
+
+
 WRITES: dict[str, Callable[[StoredWorld], object]] = {
     "append": lambda stored: stored.tasks.append(
         stored.task(), LoggedEvent(1, "w", expires(stored), Voided())

@@ -71,6 +71,16 @@ def test_events_after_a_position_are_those_right_after_it(world: World) -> None:
     assert list(world.tasks.events_after(world.task(), len(written), 25)) == []
 
 
+def test_events_read_as_they_stand_now_go_on_beyond_the_end_of_a_turn(world: World) -> None:
+    written = write(
+        world, world.task(), received(world), settled(world), received(world, "m-2"), started(world, 3)
+    )
+
+    assert list(world.tasks.events_after(world.task(), 0, 25, current=True)) == written
+    assert list(world.tasks.events_after(world.task(), 1, 2, current=True)) == written[1:3]
+    assert list(world.tasks.events_after(world.task(), 4, 25, current=True)) == []
+
+
 def test_what_lies_beyond_a_hole_is_not_read(world: World) -> None:
     written = write(world, world.task(), received(world), started(world))
     write(world, world.task(), chunk("lost"), first=4)
