@@ -15,10 +15,10 @@ from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, SECP256R1, Ellip
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from a2a_serverless.adapters.jws_signatures import JwsSignatures
+from a2a_serverless.adapters.jws_signatures import JwsSignatures, LockedKeyError
 from a2a_serverless.adapters.p256_key_pairs import P256KeyPairs, thumbprint
 from a2a_serverless.bindings.keys import jwk_set
-from a2a_serverless.operations.signing_keys import READ_AGAIN, current_ring, published, rotate
+from a2a_serverless.operations.signing_keys import READ_AGAIN, SOONEST, current_ring, published, rotate
 from a2a_serverless.ports.signing_keys import KeyPorts, KeyRing
 from a2a_serverless.ports.webhooks import UnopenableError
 from tests.fakes.ports import FakeClock, FakeSeals
@@ -207,16 +207,42 @@ def test_a_pair_that_has_grown_old_is_followed_by_another_without_anybody_asking
     assert kid(signatures.sign(BODY, CLAIMS)) != first
 
 
-def test_a_key_that_cannot_be_opened_signs_nothing(
-    signatures: JwsSignatures, ports: KeyPorts, seals: FakeSeals, clock: FakeClock
+def test_a_key_that_cannot_be_opened_now_signs_later(
+    signatures: JwsSignatures, ports: KeyPorts, seals: FakeSeals
 ) -> None:
+    """And is not taken for a webhook's own secrets that cannot be opened, which ends the webhook."""
     current_ring(ports)
     seals.lost = True
-    with pytest.raises(UnopenableError):
+    with pytest.raises(LockedKeyError) as locked:
         signatures.sign(BODY, CLAIMS)
+    assert not isinstance(locked.value, UnopenableError)
 
     seals.lost = False
     verified(signatures.sign(BODY, CLAIMS), BODY, ports)
+
+
+def test_a_key_that_will_never_be_opened_again_is_replaced_in_ten_minutes(
+    ports: KeyPorts, clock: FakeClock
+) -> None:
+    current_ring(replace(ports, seals=FakeSeals(lost=True)))
+    here = replace(ports, seals=OtherSeals())
+    with pytest.raises(LockedKeyError):
+        JwsSignatures(here).sign(BODY, CLAIMS)
+
+    rotate(here, leaked=True)
+    clock.sleep(SOONEST.total_seconds())
+
+    verified(JwsSignatures(here).sign(BODY, CLAIMS), BODY, here)
+
+
+class OtherSeals(FakeSeals):
+    """Seals that open nothing but their own."""
+
+    def seal(self, secret: bytes, context: Mapping[str, str]) -> str:
+        return super().seal(secret, {**context, "key": "other"})
+
+    def open(self, sealed: str, context: Mapping[str, str]) -> bytes:
+        return super().open(sealed, {**context, "key": "other"})
 
 
 class CountedReadings(FakeSigningKeys):

@@ -16,9 +16,17 @@ from jwt.api_jws import PyJWS
 
 from a2a_serverless.operations.signing_keys import READ_AGAIN, current_ring, signer
 from a2a_serverless.ports.signing_keys import KeyPorts, KeyRing, SigningKey, sealed_for
+from a2a_serverless.ports.webhooks import UnopenableError
 
 ALGORITHM = "ES256"
 JWS = PyJWS([ALGORITHM])
+
+
+class LockedKeyError(Exception):
+    """The pair whose time it is cannot be opened: a fault of the deployment, and of no webhook.
+
+    Once what sealed it is gone for good, only another pair helps: `rotate` with `leaked`.
+    """
 
 
 class JwsSignatures:
@@ -31,7 +39,11 @@ class JwsSignatures:
         self._opened: tuple[str, EllipticCurvePrivateKey] | None = None
 
     def sign(self, body: bytes, claims: Mapping[str, str]) -> str:
-        """A compact JWS with detached payload; the claims and `iat`, now, stand in its protected header."""
+        """A compact JWS with detached payload; the claims and `iat`, now, stand in its protected header.
+
+        Raises:
+            LockedKeyError: there is no key to sign with.
+        """
         now = self._ports.clock.now()
         kid, key = self._key(now)
         header = {
@@ -55,5 +67,8 @@ class JwsSignatures:
             return self._opened
 
     def _open(self, signing: SigningKey) -> EllipticCurvePrivateKey:
-        private = self._ports.seals.open(signing.sealed, sealed_for(signing.kid))
+        try:
+            private = self._ports.seals.open(signing.sealed, sealed_for(signing.kid))
+        except UnopenableError as error:
+            raise LockedKeyError(signing.kid) from error
         return cast("EllipticCurvePrivateKey", load_der_private_key(private, password=None))
