@@ -13,7 +13,7 @@ from a2a_serverless.operations.cancel import cancel_task
 from a2a_serverless.operations.deliveries import deliver, fan_out
 from a2a_serverless.operations.redrive import clear_letters, dead_webhooks, redrive, redrive_all
 from a2a_serverless.operations.sweep import sweep
-from a2a_serverless.operations.webhooks import create_config, delete_config
+from a2a_serverless.operations.webhooks import create_config, delete_config, registration
 from a2a_serverless.ports import Policy, Ports, WebhookPolicy
 from a2a_serverless.ports.webhooks import (
     Appended,
@@ -249,7 +249,10 @@ def test_pauses_double_up_to_the_longest_and_differ_by_a_fifth_at_most() -> None
     there.fan(lost=False)
     there.wait(timedelta(hours=12))
 
-    pauses = [delay for poke, delay in there.pokes.sent if poke.window > 1]
+    planned_by_window = dict(
+        reversed([(poke.window, delay) for poke, delay in there.pokes.sent if poke.window])
+    )
+    pauses = list(reversed(planned_by_window.values()))
     planned = [min(2.0**number, 900.0) for number in range(14)]
     assert len(pauses) == 14
     assert all(0.8 * plan <= pause <= 1.2 * plan for pause, plan in zip(pauses, planned, strict=True))
@@ -269,6 +272,7 @@ def test_a_receiver_is_left_alone_for_as_long_as_it_asked_however_many_pokes_arr
         there.pokes.send([Poke(key)])
         there.work()
     assert len(there.receiver.seen) == 1
+    assert len(there.pokes.waiting) == 1
     there.wait()
 
     second = datetime.fromisoformat(there.receiver.seen[1].headers["X-A2A-Timestamp"])
@@ -342,6 +346,67 @@ def test_five_attempts_are_one_setting() -> None:
 
     assert len(there.receiver.seen) == 5
     assert there.letters.lying[0].attempts == 5
+
+
+def test_attempts_count_for_one_event_and_what_was_taken_is_not_sent_again() -> None:
+    there, _, _ = begun(policy=settings(attempts=2))
+    there.receiver.script = [WebhookAnswer(503), WebhookAnswer(200)] * 2 + [WebhookAnswer(503)]
+
+    there.world.run_turns()
+    there.fan()
+    there.wait()
+
+    assert there.receiver.told == WHOLE_TURN
+    assert there.letters.lying == []
+
+
+def test_waiting_for_a_silent_host_is_no_attempt() -> None:
+    there, _, key = begun(policy=settings(attempts=4))
+    hosts: Any = there.ports.webhooks.hosts  # type: ignore[union-attr]
+    for _ in range(3):
+        hosts.was_silent("receiver.example:443")
+
+    there.world.run_turns()
+    there.fan()
+    for _ in range(10):
+        deliver(there.ports, Poke(key), there.now + MINUTE)
+        there.world.clock.sleep(2)
+    there.wait()
+
+    assert there.receiver.told == WHOLE_TURN
+    assert there.receiver.seen[0].headers["X-A2A-Attempt"] == "1"
+
+
+def test_a_dead_webhook_is_looked_at_until_somebody_gives_it_another_chance() -> None:
+    there, _, key = begun()
+    there.receiver.script = [WebhookAnswer(410)]
+    there.world.run_turns()
+    there.fan()
+    there.wait()
+    for _ in range(3):
+        there.recover()
+
+    assert there.store.revive(key)  # and whoever did it dies before it wakes anybody
+    there.recover()
+
+    assert there.receiver.told == WHOLE_TURN
+
+
+def test_a_registration_that_stopped_half_way_is_looked_at_until_it_comes_to_its_end() -> None:
+    there = Deployment()
+    task = there.world.send("m")
+    key = WebhookKey(CALLER.task(task.id), "mine")
+    assert there.store.reserve(key, most=10, due_at=there.now)
+    there.world.run_turns()
+    for _ in range(3):
+        there.recover()
+
+    config = TaskPushNotificationConfig(url=URL)
+    registered = registration(there.ports, CALLER, config, key, task.context_id)
+    there.store.put(key, registered, cursor=0, expires=there.ports.tasks.load(key.task).expires)
+    there.recover()
+
+    assert there.receiver.told == WHOLE_TURN
 
 
 def test_an_event_of_several_notices_that_fails_at_the_last_is_given_up_too() -> None:

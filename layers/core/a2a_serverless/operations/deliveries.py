@@ -209,7 +209,6 @@ class _Delivery:
         """Come back after a pause, or give the webhook up."""
         now = self.ports.clock.now()
         policy = self.ports.policy.webhooks
-        self._keep_lease()
         self.attempts += failure.tried
         self.failing_since = self.failing_since or now
         spent = policy.attempts and self.attempts >= policy.attempts
