@@ -8,6 +8,7 @@ waits.
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
 
@@ -15,13 +16,15 @@ from a2a_serverless.bindings import http_json, jsonrpc
 from a2a_serverless.bindings.caller import Admittance
 from a2a_serverless.bindings.http import HttpRequest, HttpResponse, StreamedResponse
 from a2a_serverless.bindings.service import Endpoint
+from a2a_serverless.operations.deliveries import deliver
 from a2a_serverless.operations.turns import run_turn
 from a2a_serverless.ports import Policy, Ports, TurnKey
+from a2a_serverless.ports.webhooks import Poke, Webhook, WebhookRequest
 from a2a_serverless.protocol.operations import OPERATION_OF_METHOD
 from tests.conformance.agent import agent as scripted
 from tests.conformance.agent import answer
 from tests.fakes.event_source import EventSource
-from tests.fakes.ports import FakeClock, FakeExecutions, fake_ports
+from tests.fakes.ports import FakeClock, FakeExecutions, FakeTable, fake_ports
 
 Fields = Mapping[str, Any]
 
@@ -69,9 +72,16 @@ class Deployment:
 
     def __post_init__(self) -> None:
         self.executions = FakeExecutions(on_start=self._begin)
+        self.table = FakeTable(self.clock)
         self.ports: Ports = fake_ports(
-            clock=self.clock, executions=self.executions, policy=self.policy, answer=answer
+            clock=self.clock,
+            table=self.table,
+            executions=self.executions,
+            policy=self.policy,
+            answer=answer,
         )
+        self.webhooks: Any = self.ports.webhooks
+        """What webhooks need, each part a fake that remembers."""
         self.endpoint = Endpoint(
             self.ports, self.admittance, streaming="streaming" in self.policy.capabilities
         )
@@ -83,6 +93,15 @@ class Deployment:
     def let_pass(self, seconds: float) -> None:
         """Let time pass, and with it whatever was begun."""
         self.clock.sleep(seconds)
+
+    def deliver(self) -> list[WebhookRequest]:
+        """Tell every webhook what it does not know yet; returns the requests that this took."""
+        known = len(self.webhooks.posts.made)
+        until = self.clock.now() + timedelta(minutes=5)
+        for _, webhook in self.table.all(Webhook):
+            deliver(self.ports, Poke(webhook.key), until)
+        made: list[WebhookRequest] = self.webhooks.posts.made[known:]
+        return made
 
 
 @dataclass(frozen=True)
@@ -107,7 +126,11 @@ class Client:
 
     def respond(self, method: str, fields: Fields) -> tuple[Any, HttpResponse]:
         """The result of an operation with the whole answer; raises Refused."""
-        return self._read(whole(self._ask(method, fields)))
+        return self._read(self.answer(method, fields))
+
+    def answer(self, method: str, fields: Fields) -> HttpResponse:
+        """The whole answer as it is, refusals included."""
+        return whole(self._ask(method, fields))
 
     def open(self, method: str, fields: Fields) -> "Stream":
         """The stream that an operation opens; raises Refused, which only a plain answer can say."""
