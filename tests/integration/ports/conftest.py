@@ -4,7 +4,7 @@ Emulators are started when the first test wants one and live until the folder is
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 import pytest
 
@@ -14,10 +14,13 @@ from tests.integration.ports.world import StoredWorld, World, fake_world, stored
 
 EMULATORS: dict[str, Callable[[], AbstractContextManager[Backend]]] = {"moto": moto, "ministack": ministack}
 
+Start = Callable[[str], Backend]
+"""Gives the emulator of that name, started when it is first asked for."""
 
-@pytest.fixture(scope="package")
-def started() -> Iterator[Callable[[str], Backend]]:
-    """The emulator of that name, started once."""
+
+@contextmanager
+def emulators() -> Iterator[Start]:
+    """Emulators of one's own, each started when it is asked for and stopped in the end."""
     running: dict[str, Backend] = {}
     with ExitStack() as stack:
 
@@ -26,6 +29,13 @@ def started() -> Iterator[Callable[[str], Backend]]:
                 running[name] = stack.enter_context(EMULATORS[name]())
             return running[name]
 
+        yield start
+
+
+@pytest.fixture(scope="package")
+def started() -> Iterator[Start]:
+    """The emulators that the folder shares."""
+    with emulators() as start:
         yield start
 
 
@@ -38,7 +48,7 @@ def world(request: pytest.FixtureRequest) -> World:
 
 
 @pytest.fixture(params=[*EMULATORS])
-def stored(request: pytest.FixtureRequest, started: Callable[[str], Backend]) -> StoredWorld:
+def stored(request: pytest.FixtureRequest, started: Start) -> StoredWorld:
     """Each emulator."""
     return stored_world(started(request.param))
 
