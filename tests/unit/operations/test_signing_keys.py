@@ -179,7 +179,7 @@ def test_after_a_leak_a_new_pair_signs_as_soon_as_everybody_can_know_it(ports: K
     assert timedelta(seconds=MAX_AGE) + READ_AGAIN <= SOONEST < POLICY.publish_ahead
 
 
-def test_after_a_leak_no_earlier_pair_is_trusted_and_none_that_waits(
+def test_after_a_leak_no_earlier_pair_is_trusted_for_long_and_none_that_waits(
     ports: KeyPorts, clock: FakeClock
 ) -> None:
     rotate(ports)
@@ -189,7 +189,24 @@ def test_after_a_leak_no_earlier_pair_is_trusted_and_none_that_waits(
 
     rotate(ports, leaked=True)
 
-    assert shown(ports, clock.now()) == ["kid-2", "kid-4"]
+    assert shown(ports, clock.now()) == ["kid-1", "kid-2", "kid-4"]
+    assert shown(ports, clock.now() + SOONEST + IN_FLIGHT) == ["kid-4"]
+
+
+def test_after_a_leak_a_pair_stays_published_with_which_somebody_may_sign_who_has_not_heard_of_it(
+    ports: KeyPorts, clock: FakeClock
+) -> None:
+    known = rotate(ports)
+    clock.sleep((POLICY.publish_ahead - timedelta(minutes=2)).total_seconds())
+
+    rotate(ports, leaked=True)
+
+    for _ in range(int(READ_AGAIN / timedelta(minutes=1))):
+        assert signer(known, clock.now()).kid in shown(ports, clock.now())
+        assert signs(ports, clock.now()) == signer(known, clock.now()).kid
+        clock.sleep(60)
+    clock.sleep(SOONEST.total_seconds())
+    assert shown(ports, clock.now()) == ["kid-3"]
 
 
 def test_a_leak_told_twice_leaves_a_pair_to_sign_at_every_moment(ports: KeyPorts, clock: FakeClock) -> None:

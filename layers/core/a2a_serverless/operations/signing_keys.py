@@ -7,6 +7,7 @@ was stored first.
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from a2a_serverless.ports.signing_keys import KeyPolicy, KeyPorts, KeyRing, SigningKey, sealed_for
 
@@ -78,16 +79,20 @@ def _new_key(ports: KeyPorts, now: datetime) -> SigningKey:
 def _succeeded(
     ring: KeyRing | None, key: SigningKey, now: datetime, policy: KeyPolicy, *, leaked: bool
 ) -> KeyRing:
-    """The ring with the key as its last, and with an end for the one before it."""
+    """The ring with the key as its last, and with an end for those before it."""
     if ring is None:
         return KeyRing(version=1, keys=(key,))
     signs_from = now + (SOONEST if leaked else policy.publish_ahead)
     retires = signs_from + (IN_FLIGHT if leaked else policy.publish_after)
     signing = signer(ring, now)
-    before = [] if leaked else [each for each in published(ring, now) if each != signing]
-    keys = (
-        *(each.model_copy(update={"sealed": ""}) for each in before),
-        signing.model_copy(update={"retires": retires}),
-        key.model_copy(update={"signs_from": signs_from}),
-    )
-    return KeyRing(version=ring.version + 1, keys=keys)
+
+    def ended(each: SigningKey) -> SigningKey:
+        changed: dict[str, Any] = {"sealed": ""} if each.signs_from < signing.signs_from else {}
+        if leaked or each.retires is None:
+            changed["retires"] = retires
+        return each.model_copy(update=changed)
+
+    # One that waits is dropped after a leak, unless somebody may sign with it before having read of that.
+    before = (each for each in published(ring, now) if each.signs_from <= now + READ_AGAIN)
+    following = key.model_copy(update={"signs_from": signs_from})
+    return KeyRing(version=ring.version + 1, keys=(*map(ended, before), following))
