@@ -150,6 +150,35 @@ def test_a_head_with_webhooks_written_with_a_lost_answer_stays_due(stored: Store
     assert Due(stored.task(), moment) in stored.due.due(moment, 1000)
 
 
+def test_a_silence_told_with_a_lost_answer_counts_once(stored: StoredWorld) -> None:
+    hosts, host = stored.hosts(), f"{stored.owner}.example"
+
+    for _ in range(2):
+        stored.clock.sleep(1)
+        with stored.losing_the_answer_of("PutItem"):
+            hosts.was_silent(host)
+
+    assert stored.hosts().silent_until(host) is None
+    stored.clock.sleep(1)
+    hosts.was_silent(host)
+    assert stored.hosts().silent_until(host) == stored.clock.now() + timedelta(seconds=30)
+
+
+def test_who_is_to_try_a_silent_host_learns_so_when_the_answer_was_lost(stored: StoredWorld) -> None:
+    hosts, host = stored.hosts(), f"{stored.owner}.example"
+    for _ in range(3):
+        hosts.was_silent(host)
+    stored.clock.sleep(30)
+
+    with stored.losing_the_answer_of("PutItem"):
+        assert hosts.silent_until(host) is None
+
+    assert stored.hosts().silent_until(host) is not None
+    with stored.losing_the_answer_of("DeleteItem"):
+        hosts.answered(host)
+    assert stored.hosts().silent_until(host) is None
+
+
 def test_keys_left_unprocessed_are_asked_for_again_and_never_taken_for_holes(stored: StoredWorld) -> None:
     write(stored, stored.task(), received(stored), *(chunk(str(number)) for number in range(9)))
     stored.tasks.write_head(stored.task(), head(stored, 10))
