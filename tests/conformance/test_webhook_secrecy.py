@@ -63,7 +63,7 @@ class BrokenSeals(FakeSeals):
 def everything_said(client: Client) -> Iterator[bytes]:
     """Each answer of a conversation in which a webhook is in everybody's hands, refusals included."""
     config = {"id": "hook", "url": URL, **SECRETS}
-    asking = {"configuration": {"taskPushNotificationConfig": config}}
+    asking: dict[str, Any] = {"configuration": {"taskPushNotificationConfig": config}}
     yield client.answer("SendMessage", client.message("tck-input-required", **asking)).body
     (task,) = client.list()["tasks"]
     of_task, hook = {"taskId": task["id"]}, {"taskId": task["id"], "id": "hook"}
