@@ -1,10 +1,12 @@
 """Which pair signs when, which are published when, and how one follows another."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from a2a_serverless.bindings.card import MAX_AGE
 from a2a_serverless.operations.signing_keys import (
@@ -268,3 +270,50 @@ def test_a_ring_that_vanishes_meanwhile_begins_anew(ports: KeyPorts) -> None:
     ring = rotate(overtaken(ports, items.clear))
 
     assert [key.signs_from for key in ring.keys] == [BEGIN]
+
+
+@dataclass
+class Process:
+    """Somebody who signs, going by the ring as it was up to five minutes ago."""
+
+    ports: KeyPorts
+    ring: KeyRing | None = None
+    read_at: datetime = BEGIN
+
+    def sign(self) -> str:
+        now = self.ports.clock.now()
+        if self.ring is None or now >= self.read_at + READ_AGAIN:
+            self.ring, self.read_at = current_ring(self.ports), now
+        return signer(self.ring, now).kid
+
+
+MINUTES = st.sampled_from([0, 1, 2, 4, 6, 9, 11, 30, 58, 61, 60 * 24, 60 * 24 * 91])
+STEPS = st.tuples(MINUTES, st.sampled_from(["sign", "sign", "sign", "rotate", "leak"]), st.integers(0, 2))
+
+
+@given(st.lists(STEPS, max_size=40))
+def test_whatever_happens_a_receiver_finds_the_key_it_needs(steps: list[tuple[int, str, int]]) -> None:
+    """Also in a copy of the keys as they were five minutes before, and for as long as a request travels."""
+    clock = FakeClock()
+    ports = fake_keys(clock=clock)
+    processes = [Process(ports) for _ in range(3)]
+    first = processes[0].sign()
+    history = [(BEGIN, standing(ports))]
+    signed: list[tuple[datetime, str]] = []
+
+    def shown_at(moment: datetime) -> set[str]:
+        ring = next(ring for since, ring in reversed(history) if since <= moment)
+        return {key.kid for key in published(ring, moment)}
+
+    for minutes, what, who in steps:
+        clock.sleep(60 * minutes)
+        now = clock.now()
+        if what == "sign":
+            signed.append((now, processes[who].sign()))
+        else:
+            rotate(ports, leaked=what == "leak")
+        history.append((now, standing(ports)))
+    for moment, kid in signed:
+        assert kid in shown_at(moment)
+        assert kid in shown_at(moment + IN_FLIGHT - MOMENT)
+        assert kid == first or kid in shown_at(moment - timedelta(seconds=MAX_AGE))
