@@ -348,7 +348,7 @@ GARBAGE = [
     None,
     "text",
     5,
-    object(),
+    ...,
     {"artifact_id": "a", "text": "x"},
     Working,
     Completed("an outcome is the host's"),
