@@ -235,6 +235,10 @@ class FakeLetters:
         """Leave a record."""
         self.lying.append(letter)
 
+    def count(self) -> int:
+        """How many lie there."""
+        return len(self.lying)
+
     def remove(self, settled: Callable[[WebhookKey], bool]) -> int:
         """Take out the letters whose webhook needs them no more."""
         kept = [letter for letter in self.lying if not settled(letter.key)]

@@ -199,18 +199,57 @@ class Settings(BaseModel):
         Raises:
             SettingsError: a variable is missing or wrong, nobody would be let in, or webhooks lack something.
         """
+        settings = cls._read(environ)
+        if not (settings.bearer_tokens or settings.anonymous or settings.local_principal):
+            raise SettingsError(
+                "Nobody would be let in: give BEARER_TOKENS, or say ANONYMOUS=allowed to serve everybody."
+            )
+        return settings
+
+    @classmethod
+    def _read(cls, environ: Mapping[str, str]) -> Self:
         given = {name: environ[name.upper()] for name in cls.model_fields if name.upper() in environ}
         try:
             settings = cls.model_validate(given)
         except ValidationError as error:
             raise SettingsError(_faults(error)) from None
-        if not (settings.bearer_tokens or settings.anonymous or settings.local_principal):
-            raise SettingsError(
-                "Nobody would be let in: give BEARER_TOKENS, or say ANONYMOUS=allowed to serve everybody."
-            )
         if settings.delivers and not (settings.dead_letters_queue_url and settings.secrets_key):
             raise SettingsError("Webhooks (POKES_QUEUE_URL) need DEAD_LETTERS_QUEUE_URL and SECRETS_KEY too.")
         return settings
+
+
+OPERATED = (
+    "TASKS_TABLE",
+    "CONTENT_BUCKET",
+    "TURN_STATE_MACHINE_ARN",
+    "POKES_QUEUE_URL",
+    "DEAD_LETTERS_QUEUE_URL",
+    "SECRETS_KEY",
+    "SIGNING_KEY_DAYS",
+    "WEBHOOK_AGE_SECONDS",
+)
+"""The variables that an operator's command reads."""
+
+
+class OperatorSettings(Settings):
+    """What an operator's command knows of a deployment: it runs no agent, and lets nobody in.
+
+    Without a table it is not said which deployment is meant.
+    """
+
+    tasks_table: str = ""
+    content_bucket: str = ""
+    turn_state_machine_arn: str = ""
+    agent: str = ""
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Self:
+        """Read of the environment what is about a deployment: the rest may be a person's own.
+
+        Raises:
+            SettingsError: a variable is wrong, or webhooks lack something.
+        """
+        return cls._read({name: environ[name] for name in OPERATED if name in environ})
 
 
 def _faults(error: ValidationError) -> str:

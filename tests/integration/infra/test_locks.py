@@ -47,8 +47,8 @@ def asked(*parts: str) -> list[Requirement]:
     [
         (DEPLOYED, ("itself",)),
         (SIGNING, ("signing",)),
-        (LOCAL, ("itself", "local", "signing")),
-        (TESTED, ("itself", "local", "signing", "test")),
+        (LOCAL, ("itself", "cli", "local", "signing")),
+        (TESTED, ("itself", "cli", "local", "signing", "test")),
     ],
     ids=["deployed", "signing", "local", "tested"],
 )

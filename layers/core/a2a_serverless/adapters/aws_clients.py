@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient
     from mypy_boto3_stepfunctions.client import SFNClient
 
+    from a2a_serverless.adapters.cloudformation_stacks import CloudFormationClient
     from a2a_serverless.adapters.eventbridge_events import EventsClient
 
 CONNECTIONS = 25
@@ -67,3 +68,9 @@ class AwsClients:
     def events(self) -> "EventsClient":
         """The client of the event bus."""
         return cast("EventsClient", self._session.create_client("events", config=_config(5.0)))
+
+    def cloudformation(self) -> "CloudFormationClient":
+        """The client of the stacks, for an operator's commands: no layer describes its service."""
+        return cast(
+            "CloudFormationClient", self._session.create_client("cloudformation", config=_config(20.0))
+        )

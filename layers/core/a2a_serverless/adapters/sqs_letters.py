@@ -7,7 +7,7 @@ name a webhook alike.
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from a2a_serverless.adapters.sqs_pokes import (
     BATCH,
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 VISIBILITY = 120
 """Seconds that received letters stay out of sight: longer than looking through them takes."""
+
+LYING: Final = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
+"""What SQS counts of a queue."""
 
 MOST_RECEIVED = 20_000
 """Letters looked at in one go; the rest is for the next."""
@@ -46,6 +49,11 @@ class SqsLetters:
     def put(self, letter: DeadLetter) -> None:
         """Leave a record."""
         self.client.send_message(QueueUrl=self.queue_url, MessageBody=print_letter(letter))
+
+    def count(self) -> int:
+        """How many letters lie there, in or out of sight; what came a minute ago may be missing."""
+        answer = self.client.get_queue_attributes(QueueUrl=self.queue_url, AttributeNames=[*LYING])
+        return sum(int(answer["Attributes"][name]) for name in LYING)
 
     def remove(self, settled: Callable[[WebhookKey], bool]) -> int:
         """Take out the letters whose webhook needs them no more; returns how many there were.

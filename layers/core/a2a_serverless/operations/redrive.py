@@ -8,10 +8,28 @@ from a2a_serverless.ports.webhooks import Poke, Webhook, WebhookKey
 
 AT_ONCE = 100
 
+SEARCHED = 10_000
+"""Dead webhooks among which those of a task are looked for."""
+
 
 def dead_webhooks(ports: Ports, limit: int = 1000) -> Sequence[Webhook]:
     """The webhooks that were given up, the longest dead first; an index is read, which may lag a second."""
     return delivering(ports).store.dead(limit)
+
+
+def dead_of_task(ports: Ports, task_id: str) -> Sequence[Webhook]:
+    """The dead webhooks of the task of that id, whoever owns it; the index is read as above."""
+    return [each for each in dead_webhooks(ports, SEARCHED) if each.key.task.task_id == task_id]
+
+
+def standing(ports: Ports, key: WebhookKey) -> Webhook | None:
+    """The webhook as it stands now, dead or alive."""
+    return delivering(ports).store.read(key)
+
+
+def letters_lying(ports: Ports) -> int:
+    """How many letters lie in the queue of dead letters, about."""
+    return delivering(ports).letters.count()
 
 
 def redrive(ports: Ports, key: WebhookKey) -> bool:

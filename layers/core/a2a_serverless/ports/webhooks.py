@@ -186,6 +186,9 @@ class DeadLetters(Protocol):
     def put(self, letter: DeadLetter) -> None:
         """Leave a record."""
 
+    def count(self) -> int:
+        """How many records lie there, about."""
+
     def remove(self, settled: Callable[[WebhookKey], bool]) -> int:
         """Take out the letters whose webhook needs them no more; returns how many there were."""
 

@@ -22,9 +22,14 @@ from a2a_serverless.wiring.late import late
 from a2a_serverless.wiring.webhooks import webhook_ports
 
 
-def ports(settings: Settings, decided: Policy | None = None, instant: Answer | None = None) -> Ports:
+def ports(
+    settings: Settings,
+    decided: Policy | None = None,
+    instant: Answer | None = None,
+    clients: AwsClients | None = None,
+) -> Ports:
     """The ports made real on AWS. Without a policy of its own, one that knows nothing of the agent."""
-    clock, identifiers, clients = SystemClock(), UuidIdentifiers(), AwsClients()
+    clock, identifiers, clients = SystemClock(), UuidIdentifiers(), clients or AwsClients()
     table = DynamoTable(clients.dynamodb(), settings.tasks_table, clock)
     contents = S3Contents(late(clients.s3), settings.content_bucket)
     return Ports(

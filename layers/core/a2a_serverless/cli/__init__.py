@@ -1,0 +1,6 @@
+"""The `a2a-serverless` command.
+
+A command is declared in the file of its group (`push`), which loads nothing but the library that reads the
+command line; what a command does stands in a file of its own and is loaded when it runs. Whatever goes wrong
+becomes one line and an exit status in `commands`. Nothing here speaks to AWS or reads the environment.
+"""

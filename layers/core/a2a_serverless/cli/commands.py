@@ -1,0 +1,43 @@
+"""Commands whose failures are one line on standard error and an exit status, never a traceback."""
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from typer import TyperException
+from typer.core import TyperGroup
+
+from a2a_serverless.cli.exits import Exit
+
+
+class Commands(TyperGroup):
+    """The command with all below it. Failures that have no name here are bugs, and rise."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,  # noqa: FBT001, FBT002  typer's own signature
+        windows_expand_args: bool = True,  # noqa: FBT001, FBT002  as above
+        **extra: Any,  # noqa: ANN401  as above
+    ) -> int:
+        """Run, and leave with the exit status or, unless in standalone mode, return it."""
+        try:
+            status = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)  # noqa: FBT003  as above
+            status = int(status or 0)
+        except TyperException as failure:
+            status = failure.exit_code
+            print(f"error: {_one_line(failure)}", file=sys.stderr)
+        if status == Exit.INTERRUPTED:
+            print("interrupted: what was printed is done", file=sys.stderr)
+        if standalone_mode:
+            sys.exit(status)
+        return status
+
+
+def _one_line(failure: TyperException) -> str:
+    """What is wrong, and where help is for whoever mistyped."""
+    message = " ".join(failure.format_message().split())
+    command = getattr(getattr(failure, "ctx", None), "command_path", None)
+    return f"{message.rstrip('.')} (see `{command} --help`)" if command else message

@@ -1,0 +1,58 @@
+"""How a command gets at the deployment that it operates; what AWS says against it becomes a failure.
+
+Loads the rest of the package only when a command runs: whoever asks for help need not wait for AWS's SDK.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+
+from a2a_serverless.cli.exits import Exit, Failure
+
+if TYPE_CHECKING:
+    from a2a_serverless.wiring.operator import Operator
+
+
+@contextmanager
+def operating(
+    context: typer.Context,
+    stack: str | None,
+    region: str | None,
+    profile: str | None,
+    endpoint_url: str | None,
+) -> "Iterator[Operator]":
+    """What the command operates on; `context.obj` is who reaches it, if it is not to be on AWS.
+
+    Raises:
+        Failure: there is no such deployment, or AWS could not be reached or refused something.
+    """
+    from a2a_serverless.adapters.aws_problems import AWS_ERRORS, OUR_ERRORS, explain  # noqa: PLC0415
+    from a2a_serverless.settings import SettingsError  # noqa: PLC0415
+    from a2a_serverless.wiring.operator import (  # noqa: PLC0415
+        Access,
+        AmbiguousDeploymentError,
+        NoDeploymentError,
+        operator,
+    )
+
+    if endpoint_url is not None and _came_from_the_environment(context, "region"):
+        region = None  # it is AWS's, not the emulator's
+    reach = context.obj or operator
+    try:
+        yield reach(Access(stack, region, profile, endpoint_url))
+    except AmbiguousDeploymentError as error:
+        raise Failure(Exit.USAGE, str(error)) from error
+    except (NoDeploymentError, SettingsError) as error:
+        raise Failure(Exit.UNREACHABLE, str(error)) from error
+    except AWS_ERRORS as error:
+        problem = explain(error)
+        raise Failure(Exit.UNREACHABLE if problem.unreachable else Exit.FAILED, problem.text) from error
+    except OUR_ERRORS as error:
+        raise Failure(Exit.FAILED, f"AWS did not take everything: {error}") from error
+
+
+def _came_from_the_environment(context: typer.Context, option: str) -> bool:
+    source = context.get_parameter_source(option)
+    return source is not None and source.name == "ENVIRONMENT"
