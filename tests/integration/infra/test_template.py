@@ -242,6 +242,9 @@ def test_the_outputs_name_what_a_deployer_needs_next() -> None:
         "AgentCardUrl",
         "BaseUrl",
         "ContentBucket",
+        "DeadLettersQueueUrl",
+        "PokesQueueUrl",
+        "SecretsKeyArn",
         "TasksTable",
         "TurnStateMachineArn",
     }
