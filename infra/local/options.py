@@ -15,6 +15,7 @@ from typing import Final, NoReturn
 MODULE_ATTRIBUTE: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 PRINCIPAL: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 BEARER_TOKEN: Final = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
+PARAMETER: Final = re.compile(r"[A-Za-z0-9]+")
 
 DESCRIPTION: Final = """\
 Run the whole deployment on 127.0.0.1, with no AWS account and no Docker: API, functions, state machine, table
@@ -58,6 +59,8 @@ class Options:
     """Whether the API answers in one piece, as a deployment with Streaming=buffered does."""
     loopback_webhooks: bool
     """Whether webhooks may point at this machine."""
+    parameters: Mapping[str, str]
+    """Values for parameters of template.yaml, by name."""
     quiet: bool
     log_folder: Path | None
 
@@ -79,6 +82,7 @@ def parse(arguments: Sequence[str]) -> Options:
         turn_timeout_seconds=given.turn_timeout,
         buffered=given.buffered,
         loopback_webhooks=given.loopback_webhooks or given.profile == "conformance",
+        parameters=dict(given.parameter),
         quiet=given.quiet,
         log_folder=given.log_dir,
     )
@@ -132,6 +136,14 @@ def command_line() -> argparse.ArgumentParser:
         action="store_true",
         help="let webhooks point at this machine, by http too; no deployment does",
     )
+    parser.add_argument(
+        "--parameter",
+        type=parameter,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter of template.yaml, as `sam deploy` would be given it; may be repeated",
+    )
     parser.add_argument("--quiet", action="store_true", help="do not show the functions' log lines")
     parser.add_argument(
         "--log-dir",
@@ -144,7 +156,7 @@ def command_line() -> argparse.ArgumentParser:
 
 def template_parameters(options: Options) -> dict[str, str]:
     """Return the template's parameters by which this deployment differs from its defaults."""
-    return {"Streaming": "buffered"} if options.buffered else {}
+    return {**options.parameters, **({"Streaming": "buffered"} if options.buffered else {})}
 
 
 def function_variables(options: Options, *, base_url: str, deployed_at: str) -> dict[str, str]:
@@ -202,6 +214,14 @@ def principal_token(text: str) -> tuple[str, str]:
             "expected NAME=TOKEN, both of letters, digits, `_`, `.` and `-`; the token also of `~+/=`"
         )
     return name, token
+
+
+def parameter(text: str) -> tuple[str, str]:
+    """Read NAME=VALUE."""
+    name, equals, value = text.partition("=")
+    if not PARAMETER.fullmatch(name) or not equals:
+        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, not {text!r}")
+    return name, value
 
 
 def seconds(text: str) -> float:

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from infra.local.options import Options, function_variables, parse
+from infra.local.options import Options, function_variables, parse, template_parameters
 
 
 def variables(*arguments: str) -> dict[str, str]:
@@ -65,9 +65,20 @@ def test_options_that_are_not_given_have_their_defaults() -> None:
         turn_timeout_seconds=None,
         buffered=False,
         loopback_webhooks=False,
+        parameters={},
         quiet=False,
         log_folder=None,
     )
+
+
+def test_the_template_is_given_the_parameters_that_were_given() -> None:
+    options = parse(["--parameter", "WebhookAttempts=5", "--parameter", "EventBus=a=b", "--buffered"])
+
+    assert template_parameters(options) == {
+        "WebhookAttempts": "5",
+        "EventBus": "a=b",
+        "Streaming": "buffered",
+    }
 
 
 @pytest.mark.parametrize(
@@ -84,6 +95,8 @@ def test_options_that_are_not_given_have_their_defaults() -> None:
         ["--port", "http"],
         ["--turn-timeout", "0"],
         ["--profile", "none"],
+        ["--parameter", "Webhooks"],
+        ["--parameter", "=off"],
     ],
 )
 def test_nonsense_is_refused_in_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
