@@ -181,6 +181,7 @@ def test_what_was_decided_about_webhooks_reaches_the_operations() -> None:
 
     assert policy.kinds == {PushKind.STATES}
     assert (policy.timeout, policy.first_delay, policy.longest_delay) == (3, 2, 60)
+    assert policy.lease == timedelta(seconds=9)
     assert (policy.attempts, policy.age) == (5, timedelta(minutes=10))
     assert (policy.plain_http, policy.loopback) == (True, True)
 

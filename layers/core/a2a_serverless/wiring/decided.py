@@ -1,9 +1,15 @@
 """What the settings decide, in the words of the operations and the bindings."""
 
+from datetime import timedelta
+
 from a2a_serverless.agent import AgentProfile
 from a2a_serverless.bindings.caller import Admittance, Token
 from a2a_serverless.ports import Policy, WebhookPolicy
 from a2a_serverless.settings import Settings
+
+LEASE = 3
+"""How long whoever delivers is trusted to live, in times that a receiver may take: one for the receiver, the
+others for names, keys and the table. Shorter than that and a slow receiver would be told twice."""
 
 
 def policy(settings: Settings, described: AgentProfile | None = None) -> Policy:
@@ -18,6 +24,7 @@ def policy(settings: Settings, described: AgentProfile | None = None) -> Policy:
         webhooks=WebhookPolicy(
             kinds=settings.webhook_events,
             timeout=settings.webhook_timeout_seconds,
+            lease=timedelta(seconds=LEASE * settings.webhook_timeout_seconds),
             first_delay=settings.webhook_first_delay_seconds,
             longest_delay=settings.webhook_longest_delay_seconds,
             attempts=settings.webhook_attempts,
