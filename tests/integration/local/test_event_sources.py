@@ -34,7 +34,7 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Deployment:
     }
     state = json.loads(json.dumps(declared.state))
     pokes = state["Resources"]["PokesQueue"]["Properties"]
-    pokes["VisibilityTimeout"] = 1
+    pokes["VisibilityTimeout"] = 3600
     pokes["RedrivePolicy"]["maxReceiveCount"] = 2
     [changes] = declared.stream_sources
     return replace(
@@ -111,7 +111,10 @@ class Queue:
 
 @pytest.fixture(scope="module")
 def pokes(client: Callable[[str], Any], deployment: Deployment) -> Queue:
-    return Queue(client("sqs"), deployment.functions["PushFunction"].environment["POKES_QUEUE_URL"])
+    url = deployment.functions["PushFunction"].environment["POKES_QUEUE_URL"]
+    # From now on, although somebody waits for messages already.
+    client("sqs").set_queue_attributes(QueueUrl=url, Attributes={"VisibilityTimeout": "1"})
+    return Queue(client("sqs"), url)
 
 
 @pytest.fixture(scope="module")
