@@ -93,6 +93,16 @@ async def count(_: Turn, said: str) -> AsyncIterator[Update]:
         yield ArtifactChunk("numbers", parts=[Part(text=str(number))])
 
 
+async def spell(_: Turn, said: str) -> AsyncIterator[Update]:
+    """`spell WORDS`: an artifact of text that flows slowly enough for every word to be an event."""
+    *words, last = said.split()[1:]
+    for word in words:
+        yield ArtifactChunk("spelled", word)
+        await asyncio.sleep(BEAT_SECONDS)
+    yield ArtifactChunk("spelled", last, last_chunk=True)
+    yield Completed("Spelled.")
+
+
 async def echoing(turn: Turn, _: str) -> AsyncIterator[Update]:
     """Give the message back."""
     async for update in echo.agent(turn):
@@ -106,4 +116,5 @@ SCRIPTS: dict[str, Callable[[Turn, str], AsyncIterator[Update]]] = {
     "echo": echoing,
     "think": think,
     "count": count,
+    "spell": spell,
 }

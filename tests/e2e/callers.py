@@ -15,16 +15,21 @@ from a2a.client import A2ACardResolver, Client, ClientConfig, ClientFactory
 from a2a.types import (
     AgentCard,
     CancelTaskRequest,
+    DeleteTaskPushNotificationConfigRequest,
+    GetTaskPushNotificationConfigRequest,
     GetTaskRequest,
+    ListTaskPushNotificationConfigsRequest,
     ListTasksRequest,
     ListTasksResponse,
     Message,
     Part,
     Role,
+    SendMessageConfiguration,
     SendMessageRequest,
     StreamResponse,
     SubscribeToTaskRequest,
     Task,
+    TaskPushNotificationConfig,
     TaskState,
 )
 
@@ -32,7 +37,7 @@ from tests.e2e.stack import PATIENCE, LocalStack
 
 T = TypeVar("T")
 
-__all__ = ["Caller", "Part", "Task", "TaskState", "texts"]
+__all__ = ["Caller", "Part", "Task", "TaskPushNotificationConfig", "TaskState", "texts"]
 
 
 class Caller:
@@ -64,16 +69,24 @@ class Caller:
         self._run(self._http.aclose())
         self._runner.close()
 
-    def send(self, *parts: Part | str, message_id: str = "", task_id: str = "", context_id: str = "") -> Task:
+    def send(
+        self,
+        *parts: Part | str,
+        message_id: str = "",
+        task_id: str = "",
+        context_id: str = "",
+        webhook: TaskPushNotificationConfig | None = None,
+    ) -> Task:
         """Send one message, wait until its turn has settled, and return the task."""
         ids = {"task_id": task_id, "context_id": context_id}
-        return self._run(self._send(_request(parts, message_id, ids)))
+        return self._run(self._send(_request(parts, message_id, ids, webhook)))
 
-    def stream(self, *parts: Part | str, task_id: str = "") -> Sequence[StreamResponse]:
+    def stream(
+        self, *parts: Part | str, task_id: str = "", webhook: TaskPushNotificationConfig | None = None
+    ) -> Sequence[StreamResponse]:
         """Send one message and return everything that its stream says."""
-        return self._run(
-            self._all_of(self._streaming.send_message(_request(parts, "", {"task_id": task_id})))
-        )
+        request = _request(parts, "", {"task_id": task_id}, webhook)
+        return self._run(self._all_of(self._streaming.send_message(request)))
 
     def subscribe(self, task_id: str) -> Sequence[StreamResponse]:
         """Everything that a subscription to the task says, until it ends."""
@@ -99,6 +112,26 @@ class Caller:
     def list(self, **fields: Any) -> ListTasksResponse:
         """ListTasks."""
         return self._run(self._client.list_tasks(ListTasksRequest(**fields)))
+
+    def watch(self, webhook: TaskPushNotificationConfig) -> TaskPushNotificationConfig:
+        """CreateTaskPushNotificationConfig."""
+        return self._run(self._client.create_task_push_notification_config(webhook))
+
+    def webhook(self, task_id: str, name: str) -> TaskPushNotificationConfig:
+        """GetTaskPushNotificationConfig."""
+        request = GetTaskPushNotificationConfigRequest(task_id=task_id, id=name)
+        return self._run(self._client.get_task_push_notification_config(request))
+
+    def webhooks(self, task_id: str, **fields: Any) -> Sequence[TaskPushNotificationConfig]:
+        """ListTaskPushNotificationConfigs."""
+        request = ListTaskPushNotificationConfigsRequest(task_id=task_id, **fields)
+        answer = self._run(self._client.list_task_push_notification_configs(request))
+        return list(answer.configs)
+
+    def unwatch(self, task_id: str, name: str) -> None:
+        """DeleteTaskPushNotificationConfig."""
+        request = DeleteTaskPushNotificationConfigRequest(task_id=task_id, id=name)
+        self._run(self._client.delete_task_push_notification_config(request))
 
     async def _connected(self) -> Client:
         self._http = httpx.AsyncClient(timeout=self._patience, headers=self._headers)
@@ -127,14 +160,20 @@ class Caller:
         return self._runner.run(coroutine)
 
 
-def _request(parts: Sequence[Part | str], message_id: str, ids: Mapping[str, str]) -> SendMessageRequest:
+def _request(
+    parts: Sequence[Part | str],
+    message_id: str,
+    ids: Mapping[str, str],
+    webhook: TaskPushNotificationConfig | None = None,
+) -> SendMessageRequest:
     message = Message(
         message_id=message_id or str(uuid4()),
         role=Role.ROLE_USER,
         parts=[part if isinstance(part, Part) else Part(text=part) for part in parts],
         **ids,
     )
-    return SendMessageRequest(message=message)
+    configuration = SendMessageConfiguration(task_push_notification_config=webhook)
+    return SendMessageRequest(message=message, configuration=configuration)
 
 
 def texts(message: Message) -> list[str]:

@@ -34,6 +34,13 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
 
 
 @pytest.fixture(scope="session")
+def telling(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
+    """These tests' own agent, in a deployment that calls webhooks on this machine."""
+    with running(tmp_path_factory.mktemp("telling"), *WORKSHOP, "--loopback-webhooks") as stack:
+        yield stack
+
+
+@pytest.fixture(scope="session")
 def hurried(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
     """These tests' own agent, in a function that is killed after eight seconds."""
     with running(tmp_path_factory.mktemp("hurried"), *WORKSHOP, "--turn-timeout", "8") as stack:

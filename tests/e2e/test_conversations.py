@@ -20,7 +20,7 @@ PHOTO = "Evidence received and approved: damage-photo-8841.jpg"
 DECISION = "Approved. Reserve SKU-RED-42 and dispatch with priority shipping."
 
 
-def answer_by(way: str, asked: Task) -> Mapping[str, str]:
+def answer_by(way: str, asked: Task) -> Mapping[str, Any]:
     """How an answer says what it is an answer to."""
     ids = {"context_id": asked.context_id, "task_id": asked.id}
     return {name: value for name, value in ids.items() if way in (name, "both")}
