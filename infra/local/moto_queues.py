@@ -11,10 +11,12 @@ import json
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
+from moto.core.utils import unix_time_millis
+from moto.sqs import models
 from moto.sqs.models import Message, Queue, SQSBackend, sqs_backends
 
 from infra.local.batches import Answer, failures
@@ -43,9 +45,23 @@ Invoke = Callable[[str, bytes], Answer]
 
 def lock_queues() -> None:
     """Put every change of a queue behind the lock, and every wait upon it."""
+    # Asked for every message, several times a request; one takes moto 10 µs, for the other it walks the queue.
+    setattr(models, unix_time_millis.__name__, milliseconds)
+    SQSBackend.is_message_valid_based_on_retention_period = is_retained  # type: ignore[assignment,method-assign]
     for owner, name in CHANGING:
         setattr(owner, name, changing(getattr(owner, name)))
     SQSBackend.receive_message = waiting(SQSBackend.receive_message)  # type: ignore[method-assign]
+
+
+def milliseconds() -> float:
+    """Return the time as moto's queues count it."""
+    return time.time() * 1000
+
+
+def is_retained(backend: SQSBackend, queue_name: str, message: Message) -> bool:
+    """Say whether a message is not so old that its queue forgets it."""
+    retention = vars(backend.get_queue(queue_name))["message_retention_period"]
+    return bool(message.sent_timestamp + retention * 1000 > milliseconds())
 
 
 def changing(change: Callable[..., Any]) -> Callable[..., Any]:
@@ -87,7 +103,7 @@ def waiting(receive: Callable[..., list[Message]]) -> Callable[..., list[Message
 
 def seconds_until_next(queue: Queue) -> float:
     """Return when the next message can be received; a moment more, since moto wants that time to be past."""
-    now = time.time() * 1000
+    now = milliseconds()
     dues = (max(message.visible_at, message.delayed_until) for message in queue._messages)  # noqa: SLF001 - moto has no other way
     return max(min((due for due in dues if due >= now), default=math.inf) - now + 1, 1) / 1000
 
@@ -109,15 +125,20 @@ class QueuePoller:
         threading.Thread(target=self._poll, name=self._source.queue, daemon=True).start()
 
     def _poll(self) -> None:
-        visibility = int(self._queue.attributes["VisibilityTimeout"])
         while True:
             self._free.acquire()
-            if messages := self._backend.receive_message(
-                self._queue.name, self._source.batch_size, A_DAY, visibility
-            ):
-                self._senders.submit(self._send, messages)
-            else:
-                self._free.release()
+            self._senders.submit(self._send, self._next())
+
+    def _next(self) -> Sequence[Message]:
+        """Wait for messages; how long they are out of sight then is as the queue says at that moment."""
+        with CHANGED:
+            while True:
+                visibility = int(vars(self._queue)["visibility_timeout"])
+                if found := self._backend.receive_message(
+                    self._queue.name, self._source.batch_size, 0, visibility
+                ):
+                    return found
+                CHANGED.wait(min(A_DAY, seconds_until_next(self._queue)))
 
     def _send(self, messages: Sequence[Message]) -> None:
         """Send a batch; what the function failed at shows again when its time out of sight is over."""
@@ -128,9 +149,14 @@ class QueuePoller:
             except OSError:
                 return
             failed = failures(answer, [message.id for message in messages], reports=self._source.reports)
-            for message in messages:
-                if message.id not in failed:
-                    self._backend.delete_message(self._queue.name, str(message.receipt_handle))
+            take_out(self._queue, {message.id for message in messages} - failed)
+
+
+def take_out(queue: Queue, ids: Collection[str]) -> None:
+    """Delete messages, all of them in the time that moto takes for one."""
+    with CHANGED:
+        queue._messages = [message for message in queue._messages if message.id not in ids]  # noqa: SLF001 - as above
+        queue._pending_messages = {each for each in queue._pending_messages if each.id not in ids}  # noqa: SLF001 - as above
 
 
 def event_of(messages: Sequence[Message], queue: Queue) -> bytes:

@@ -6,6 +6,7 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+from moto import backends
 from moto.core.request import PRESERVED_HEADER_NAMES_ENVIRON_KEY
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
@@ -17,6 +18,9 @@ class MotoApplication:
 
     def __init__(self, port: int) -> None:
         self._application = DomainDispatcherApplication(create_backend_app)
+        # Read from the disk for every request, though no service appears meanwhile.
+        services = tuple(backends.list_of_moto_modules())
+        backends.list_of_moto_modules = lambda: services
         self._port = port
 
     def answer(self, request: Request) -> Response:

@@ -34,7 +34,6 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Deployment:
     }
     state = json.loads(json.dumps(declared.state))
     pokes = state["Resources"]["PokesQueue"]["Properties"]
-    pokes["VisibilityTimeout"] = 3600
     pokes["RedrivePolicy"]["maxReceiveCount"] = 2
     [changes] = declared.stream_sources
     return replace(
@@ -101,6 +100,10 @@ class Queue:
         self._sqs.delete_message(QueueUrl=self._url, ReceiptHandle=message["ReceiptHandle"])
         return json.loads(message["Body"])
 
+    def show_again_after(self, seconds: int) -> None:
+        """Change how long messages are out of sight from now on."""
+        self._sqs.set_queue_attributes(QueueUrl=self._url, Attributes={"VisibilityTimeout": str(seconds)})
+
     def count(self) -> int:
         """How many messages can be received now."""
         answer = self._sqs.get_queue_attributes(
@@ -112,9 +115,15 @@ class Queue:
 @pytest.fixture(scope="module")
 def pokes(client: Callable[[str], Any], deployment: Deployment) -> Queue:
     url = deployment.functions["PushFunction"].environment["POKES_QUEUE_URL"]
-    # From now on, although somebody waits for messages already.
-    client("sqs").set_queue_attributes(QueueUrl=url, Attributes={"VisibilityTimeout": "1"})
     return Queue(client("sqs"), url)
+
+
+@pytest.fixture
+def impatient(pokes: Queue) -> Iterator[None]:
+    """Let messages show again after a second, although somebody waits for them already."""
+    pokes.show_again_after(1)
+    yield
+    pokes.show_again_after(360)
 
 
 @pytest.fixture(scope="module")
@@ -156,6 +165,7 @@ def test_a_delayed_message_comes_when_it_is_due_and_not_before(pokes: Queue, tol
     assert 1000 <= waited < 5000
 
 
+@pytest.mark.usefixtures("impatient")
 def test_only_the_messages_that_a_function_failed_at_come_again(pokes: Queue, told: Listener) -> None:
     pokes.send(message(told, "good"), message(told, "bad", do="fail"))
 
@@ -164,6 +174,7 @@ def test_only_the_messages_that_a_function_failed_at_come_again(pokes: Queue, to
     assert told.line() == "bad 2 of 1"
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("how", ["raise", "die"])
 def test_what_a_function_crashed_over_shows_again_when_its_time_out_of_sight_is_over(
     pokes: Queue, told: Listener, how: str
@@ -173,6 +184,7 @@ def test_what_a_function_crashed_over_shows_again_when_its_time_out_of_sight_is_
     assert [told.line(), told.line()] == [f"{how} 1 of 1", f"{how} 2 of 1"]
 
 
+@pytest.mark.usefixtures("impatient")
 def test_what_came_too_often_goes_to_the_dead_letters(pokes: Queue, letters: Queue, told: Listener) -> None:
     hopeless = message(told, "hopeless", do="fail", always=True)
     pokes.send(hopeless)
