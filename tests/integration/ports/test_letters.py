@@ -28,11 +28,11 @@ def letter(name: str = "w-1", position: int = 7) -> DeadLetter:
 def test_letters_that_nobody_needs_are_taken_out_and_counted(queues: Queues, number: int) -> None:
     for each in range(number):
         queues.letters.put(letter(f"w-{each}"))
-    assert queues.lying() == number
+    assert queues.lying() == queues.letters.count() == number
 
     assert queues.letters.remove(lambda _: True) == number
 
-    assert queues.lying() == 0
+    assert queues.lying() == queues.letters.count() == 0
     assert queues.letters.remove(lambda _: True) == 0
 
 
@@ -110,6 +110,18 @@ def test_a_letter_that_names_no_webhook_stays_for_a_person_to_read(stored: Store
     assert letters.remove(lambda _: True) == 1
 
     assert [message["Body"] for message in taken(backend.sqs, queue)] == [body]
+
+
+def test_letters_that_somebody_is_looking_at_count_as_well(stored: StoredWorld) -> None:
+    queue = new_queue(stored.backend)
+    letters = SqsLetters(stored.backend.sqs, queue, patience=0)
+    for each in range(3):
+        letters.put(letter(f"w-{each}"))
+    counted: list[int] = []
+
+    letters.remove(lambda _: bool(counted.append(letters.count())))
+
+    assert counted == [3, 3, 3]
 
 
 def test_a_letter_tells_a_person_everything(stored: StoredWorld) -> None:

@@ -92,12 +92,13 @@ def test_a_task_has_so_many_webhooks_and_no_more(world: World) -> None:
 
 def test_a_webhook_that_is_counted_already_has_its_place_also_when_all_are_taken(world: World) -> None:
     world.tasks.write_head(world.task(), head(world))
-    now = world.clock.now()
 
-    for _ in range(2):
-        assert world.webhooks.reserve(world.webhook("w-1"), most=1, due_at=now)
-    assert not world.webhooks.reserve(world.webhook("w-2"), most=1, due_at=now)
+    moments = [world.clock.now(), seconds(world, 60)]
+    for moment in moments:
+        assert world.webhooks.reserve(world.webhook("w-1"), most=1, due_at=moment)
+    assert not world.webhooks.reserve(world.webhook("w-2"), most=1, due_at=seconds(world, 90))
     assert world.webhooks.ids(world.task()) == {"w-1"}
+    assert Due(world.task(), moments[-1]) in world.due.due(seconds(world, 90), 1000)
 
 
 def test_a_deleted_webhook_makes_room_for_another(world: World) -> None:
