@@ -243,6 +243,7 @@ def test_the_outputs_name_what_a_deployer_needs_next() -> None:
         "BaseUrl",
         "ContentBucket",
         "DeadLettersQueueUrl",
+        "FanoutFailuresQueueArn",
         "PokesQueueUrl",
         "SecretsKeyArn",
         "TasksTable",
