@@ -30,18 +30,15 @@ OUR_ERRORS = (QueueRefusedError, UnansweredKeysError)
 
 NOT_ACCEPTED = frozenset(
     {
-        "AccessDenied",
-        "AccessDeniedException",
         "ExpiredToken",
         "ExpiredTokenException",
         "InvalidClientTokenId",
         "InvalidSignatureException",
         "SignatureDoesNotMatch",
-        "UnauthorizedOperation",
         "UnrecognizedClientException",
     }
 )
-"""Codes by which AWS says that it does not know, or does not let, whoever asks."""
+"""Codes by which AWS says that it does not know whoever asks."""
 
 
 @dataclass(frozen=True, slots=True)

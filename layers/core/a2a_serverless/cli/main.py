@@ -21,9 +21,13 @@ app.add_typer(push.app, name="push")
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001  typer's own signature
     if wanted:
-        from importlib.metadata import version  # noqa: PLC0415  a tenth of a second that nobody else needs
+        # A tenth of a second that nobody else needs.
+        from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415
 
-        print(f"{NAME} {version(NAME)}")
+        try:
+            print(f"{NAME} {version(NAME)}")
+        except PackageNotFoundError:
+            print(f"{NAME}, from its sources")
         raise typer.Exit
 
 

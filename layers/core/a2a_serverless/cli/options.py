@@ -1,9 +1,18 @@
 """The options that mean the same in every command that operates a deployment."""
 
+import re
 from typing import Annotated
 from urllib.parse import urlsplit
 
 import typer
+
+REGION = re.compile(r"[a-z]{2,}(-[a-z0-9]+)+")
+
+
+def _region(text: str) -> str:
+    if not REGION.fullmatch(text):
+        raise typer.BadParameter(f"{text!r} is no Region, such as eu-west-1")
+    return text
 
 
 def _address(text: str) -> str:
@@ -32,7 +41,8 @@ Region = Annotated[
         "--region",
         metavar="REGION",
         envvar="AWS_REGION",
-        help="The AWS Region; else as AWS's own tools find it, and us-east-1 on this machine.",
+        parser=_region,
+        help="The AWS Region; else as AWS's own tools find it.",
     ),
 ]
 Profile = Annotated[
