@@ -377,7 +377,7 @@ GARBAGE = [
     ArtifactChunk("a", "x", last_chunk="no"),  # type: ignore[arg-type]
     ArtifactChunk(5, "x"),  # type: ignore[arg-type]
     ArtifactChunk(None, "x"),  # type: ignore[arg-type]
-    *(ArtifactChunk(name, "x") for name in ("", " ", "a b", "a/b", "ä", "a\n", "x" * 129)),
+    *(ArtifactChunk(name, "x") for name in ("", " ", ".", "..", "a b", "a/b", "ä", "a\n", "x" * 129)),
 ]
 
 
@@ -395,7 +395,7 @@ def test_what_no_task_can_hold_is_refused_and_not_written(garbage: Any, *, begun
     assert desk.written() == (["x", "y"] if begun else [])
 
 
-@pytest.mark.parametrize("name", ["a", "x" * 128, "A.b_c:d-9"])
+@pytest.mark.parametrize("name", ["a", "x" * 128, "A.b_c:d-9", "...", ".a", "..b"])
 def test_an_artifact_may_have_any_plain_name(name: str) -> None:
     desk = Desk()
 

@@ -23,7 +23,7 @@ from a2a_serverless.protocol.requests import (
     TaskPushNotificationConfig,
 )
 
-BAD_IDS = ["a b", "a/b", "ä", "a\n", "a" * 129, "%20"]
+BAD_IDS = [".", "..", "a b", "a/b", "ä", "a\n", "a" * 129, "%20"]
 KILOBYTES_64 = {"k": "x" * (64 * 1024 - len('{"k":""}'))}
 TOO_MUCH = {"k": KILOBYTES_64["k"] + "x"}
 

@@ -22,7 +22,8 @@ from a2a_serverless.tasks.content import LoggedArtifact, LoggedStatus, logged_me
 from a2a_serverless.tasks.fold import Folding, LoggedTask, later
 from a2a_serverless.tasks.log import ArtifactUpdated, Entry, LoggedEvent, StatusChanged
 
-ARTIFACT_ID = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
+ARTIFACT_ID = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9_.:-]{1,128}")
+"""Also a step of an address, where a dot or two would mean another place."""
 
 
 HEAD_PACE = 1.0
@@ -260,7 +261,7 @@ def said(text: str | None, parts: object, media_type: str | None = None) -> tupl
 def _sound_parts(chunk: ArtifactChunk) -> tuple[Part, ...]:
     """The parts of a chunk whose other members are sound too, as far as they decide where it goes."""
     if chunk.artifact_id != str(chunk.artifact_id) or not ARTIFACT_ID.fullmatch(chunk.artifact_id):
-        raise InvalidUpdateError("an artifact id is 1 to 128 characters of [A-Za-z0-9_.:-]")
+        raise InvalidUpdateError("an artifact id is 1 to 128 characters of [A-Za-z0-9_.:-], not . or ..")
     if any(flag not in (None, True, False) for flag in (chunk.append, chunk.last_chunk)):
         raise InvalidUpdateError("append and last_chunk must be true or false")
     return said(chunk.text, chunk.parts, chunk.media_type)

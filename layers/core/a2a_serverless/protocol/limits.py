@@ -20,7 +20,9 @@ MAX_METADATA_BYTES = 64 * 1024
 MAX_MESSAGE_ID = 256
 MAX_PAGE_SIZE = 100
 
-ID = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
+ID = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9_.:-]{1,128}")
+"""Ids are steps of addresses, where a dot or two would mean another place."""
+
 TENANT = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 RESERVED_TENANTS = frozenset({"tasks", "artifacts", "extendedAgentCard", "health", ".well-known", ".", ".."})
 """First segments of our own routes, which a tenant's prefix could be mistaken for, and path steps."""
@@ -31,7 +33,7 @@ Problems = Iterator[tuple[tuple[int | str, ...], PydanticCustomError]]
 
 def _id(text: str) -> str:
     if not ID.fullmatch(text):
-        raise refused("must be 1 to 128 characters of A-Z a-z 0-9 _ . : -")
+        raise refused("must be 1 to 128 characters of A-Z a-z 0-9 _ . : - and no path step such as ..")
     return text
 
 
