@@ -2,16 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
 from a2a_serverless.agent import ArtifactChunk, AuthRequired, InputRequired, Working
 from a2a_serverless.operations.send import accepts
 from a2a_serverless.operations.turns import run_turn
-from a2a_serverless.ports import Answer, Policy, TurnKey
+from a2a_serverless.ports import Answer, ContextKey, ContextRow, ContextStore, Policy, TurnKey
 from a2a_serverless.protocol.errors import (
     ContentTypeNotSupportedError,
     InternalError,
@@ -224,6 +225,21 @@ def greets(said: Message) -> Message | None:
     return Message(message_id="r", role=Role.USER, parts=(Part(text="hello"),))
 
 
+@dataclass
+class LookedUp:
+    """Contexts, and which of them were read."""
+
+    contexts: ContextStore
+    names: list[str] = field(default_factory=list)
+
+    def read(self, key: ContextKey) -> ContextRow:
+        self.names.append(key.context_id)
+        return self.contexts.read(key)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.contexts, name)
+
+
 def answering(answer: Answer) -> World:
     world = World()
     world.ports = replace(world.ports, answer=answer)
@@ -245,6 +261,29 @@ def test_an_instant_answer_is_a_message_without_a_task() -> None:
     assert reply.context_id
     assert world.table.items == {}
     assert world.executions.started == []
+
+
+def test_a_message_that_answers_the_waiting_task_of_its_context_gets_no_instant_answer() -> None:
+    world = World(agent=plays(InputRequired("?")))
+    asked = world.said("m1")
+    heard: list[Message] = []
+    world.ports = replace(world.ports, answer=lambda given: heard.append(given) or greets(given))
+
+    answered = world.send("m2", "hi", context_id=asked.context_id)
+
+    assert (answered.id, heard) == (asked.id, [])
+
+
+def test_only_a_message_with_a_context_is_looked_up_before_its_instant_answer() -> None:
+    world = answering(greets)
+    looked_up = LookedUp(world.ports.contexts)
+    world.ports = replace(world.ports, contexts=looked_up)
+
+    reply_of(world.answer(asking(message("m1", Part(text="hi")))))
+    assert looked_up.names == []
+
+    reply_of(world.answer(asking(message("m2", Part(text="hi"), context_id="c-1"))))
+    assert looked_up.names == ["c-1"]
 
 
 def test_an_instant_answer_stays_in_the_context_it_was_asked_in() -> None:

@@ -71,7 +71,7 @@ def admit(ports: Ports, caller: Caller, request: SendMessageRequest) -> Admitted
         turn.
     """
     message = request.message
-    target = message.task_id or _sole_waiting(ports, caller, message.context_id)
+    target = message.task_id or sole_waiting(ports, caller, message.context_id)
     if target is None:
         opened = _open(ports, caller, request, None)
     else:
@@ -184,7 +184,7 @@ def _webhook(
     return registration(ports, caller, asked, WebhookKey(task, inline_id(asked)), context_id)
 
 
-def _sole_waiting(ports: Ports, caller: Caller, context_id: str | None) -> str | None:
+def sole_waiting(ports: Ports, caller: Caller, context_id: str | None) -> str | None:
     """The one waiting task of the context, each candidate verified by its log, if it is the only one."""
     if context_id is None:
         return None

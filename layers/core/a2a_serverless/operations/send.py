@@ -2,7 +2,7 @@
 
 from collections.abc import Generator
 
-from a2a_serverless.operations.admit import admit
+from a2a_serverless.operations.admit import admit, sole_waiting
 from a2a_serverless.operations.contents import Shown, content_of, media_type_of
 from a2a_serverless.operations.follow import until_settled
 from a2a_serverless.operations.webhooks import check_config
@@ -32,7 +32,7 @@ def send_message(
     """
     configuration = request.configuration or SendMessageConfiguration()
     check_message(ports, request, configuration)
-    reply = instant_answer(ports, request.message)
+    reply = instant_answer(ports, caller, request.message)
     if reply is not None:
         return SendMessageResponse(message=reply)
     deadline = ports.clock.now() + ports.policy.blocking_wait
@@ -78,9 +78,14 @@ def _plain(media_type: str) -> str:
     return media_type.partition(";")[0].strip().lower()
 
 
-def instant_answer(ports: Ports, message: Message) -> Message | None:
-    """The agent's instant reply to a message that belongs to no task: it has a context and no task."""
+def instant_answer(ports: Ports, caller: Caller, message: Message) -> Message | None:
+    """The agent's instant reply to a message that belongs to no task: it has a context and no task.
+
+    A message that names only a context answers the one task that waits in it, if there is one.
+    """
     if ports.answer is None or message.task_id is not None:
+        return None
+    if sole_waiting(ports, caller, message.context_id) is not None:
         return None
     try:
         reply = ports.answer(message)

@@ -64,7 +64,7 @@ def send_streaming_message(
     """
     configuration = request.configuration or SendMessageConfiguration()
     check_message(ports, request, configuration)
-    reply = instant_answer(ports, request.message)
+    reply = instant_answer(ports, caller, request.message)
     if reply is not None:
         return iter([Frame(None, StreamResponse(message=reply))])
     stream = _open(ports, caller, until)
