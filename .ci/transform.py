@@ -1,11 +1,16 @@
 """Prints template.yaml as CloudFormation will get it: what SAM's shorthand stands for, without SAM.
 
+    transform.py TEMPLATE [NAME=VALUE ...]
+
+prints it as deployed with these parameters.
+
 A linter of the short form does not see circles that only the long form has: function → API → function.
 Runs where aws-sam-cli is installed, whose translator it uses; knows no AWS account.
 """
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +28,10 @@ UPLOADED = {
 """Which property names a file, by type, and how it reads once `sam deploy` has uploaded that file."""
 
 
-def transformed(template: dict[str, Any]) -> dict[str, Any]:
-    """The long form of a SAM template."""
+def transformed(template: dict[str, Any], given: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The long form of a SAM template, whose parameters default to what is given."""
+    for name, value in (given or {}).items():
+        template["Parameters"][name]["Default"] = value
     for resource in template["Resources"].values():
         if resource["Type"] in UPLOADED:
             name, address = UPLOADED[resource["Type"]]
@@ -35,4 +42,6 @@ def transformed(template: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(transformed(yaml_parse(Path(sys.argv[1]).read_text(encoding="utf-8"))), indent=2))
+    text = Path(sys.argv[1]).read_text(encoding="utf-8")
+    chosen = dict(argument.split("=", 1) for argument in sys.argv[2:])
+    print(json.dumps(transformed(yaml_parse(text), chosen), indent=2))
