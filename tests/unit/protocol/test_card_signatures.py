@@ -106,7 +106,7 @@ def test_a_card_with_empty_values_has_the_form_of_the_specification_and_that_of_
     }
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(official=official_messages("AgentCard"))
 def test_one_of_the_forms_is_always_the_one_of_the_official_sdk(official: Any) -> None:
     try:
