@@ -13,6 +13,9 @@ from tests.e2e.stack import PATIENCE, LocalStack, running
 WORKSHOP = ("--agent", "tests.e2e.agents:agent")
 TOKENS = {"alice": "alice-opens-this", "bob": "bob-opens-that"}
 
+WEBHOOK_TIMEOUT = 4
+"""Seconds that a webhook of the stack `telling` has to answer."""
+
 BINDINGS = ("JSONRPC", "HTTP+JSON")
 
 Call = Callable[..., Caller]
@@ -35,8 +38,9 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
 
 @pytest.fixture(scope="session")
 def telling(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
-    """These tests' own agent, in a deployment that calls webhooks on this machine."""
-    with running(tmp_path_factory.mktemp("telling"), *WORKSHOP, "--loopback-webhooks") as stack:
+    """These tests' own agent, in a deployment that calls webhooks on this machine and soon loses patience."""
+    hasty = ("--loopback-webhooks", "--parameter", f"WebhookTimeoutSeconds={WEBHOOK_TIMEOUT}")
+    with running(tmp_path_factory.mktemp("telling"), *WORKSHOP, *hasty) as stack:
         yield stack
 
 

@@ -20,13 +20,13 @@ from a2a_serverless.ports import Ports
 from a2a_serverless.settings import Settings
 from a2a_serverless.wiring.world import ports
 from tests.e2e.callers import TaskPushNotificationConfig, TaskState
-from tests.e2e.conftest import BINDINGS, Call
+from tests.e2e.conftest import BINDINGS, WEBHOOK_TIMEOUT, Call
 from tests.e2e.receiver import Arrival, Receiver, receiving
 from tests.e2e.stack import PATIENCE, LocalStack, descendants
 from tests.integration.documents.fenced import example
 
 TOKEN, CREDENTIALS = "a-token-that-nobody-else-sees", "credentials-that-nobody-else-sees"
-LEASE_SECONDS = 30
+LEASE_SECONDS = 3 * WEBHOOK_TIMEOUT
 """How long whoever delivers is trusted to live after its last sign of life."""
 
 T = TypeVar("T")
