@@ -86,6 +86,17 @@ def test_an_answer_ends_the_silence_for_everybody(world: World) -> None:
     assert other.silent_until(host_of(world)) is None
 
 
+def test_a_host_that_answered_again_may_fall_silent_again(world: World) -> None:
+    hosts = silences(world, 3)
+    hosts.answered(host_of(world))
+
+    silences(world, 2, world.hosts())
+    assert silent_until(world) is None
+
+    silences(world, 1, hosts)
+    assert silent_until(world) == world.clock.now() + 30 * SECOND
+
+
 def test_five_minutes_without_a_silence_end_the_row(world: World) -> None:
     hosts = silences(world, 2)
     world.clock.sleep(5 * 60)

@@ -174,7 +174,7 @@ def test_who_is_to_try_a_silent_host_learns_so_when_the_answer_was_lost(stored: 
         assert hosts.silent_until(host) is None
 
     assert stored.hosts().silent_until(host) is not None
-    with stored.losing_the_answer_of("DeleteItem"):
+    with stored.losing_the_answer_of("PutItem"):
         hosts.answered(host)
     assert stored.hosts().silent_until(host) is None
 

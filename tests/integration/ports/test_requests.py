@@ -229,6 +229,17 @@ def test_a_host_that_answers_costs_a_look_every_five_seconds_and_no_write(stored
     assert calls == {"GetItem": 2}
 
 
+def test_a_host_that_answers_again_costs_one_write_and_then_none(stored: StoredWorld) -> None:
+    hosts, host = stored.hosts(), f"{stored.owner}.example"
+    hosts.was_silent(host)
+
+    with counted(stored) as calls:
+        for _ in range(5):
+            hosts.answered(host)
+            assert hosts.silent_until(host) is None
+    assert calls == {"PutItem": 1}
+
+
 def test_a_host_that_is_left_alone_costs_a_look_every_five_seconds(stored: StoredWorld) -> None:
     hosts, host = stored.hosts(), f"{stored.owner}.example"
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""Which hosts do not answer at all: one item of DynamoDB for each that was silent of late, none for others.
+"""Which hosts do not answer at all: one item of DynamoDB for each that was silent of late.
 
 Whoever posts asks first, so an answer is good for a few seconds, and a host without an item costs no more
 than that. A host that was left alone is tried by one, who announces it in the item; the others wait.
@@ -126,12 +126,17 @@ class DynamoHosts:
                     return
 
     def answered(self, host: str) -> None:
-        """Remember that it did; nothing is written where no silence was seen."""
+        """Remember that it did; nothing is written where no silence was seen.
+
+        The item stays and tells of none: whoever delivers need not be allowed to delete anything.
+        """
         seen = self._seen(host)
         with seen.lock:
             if seen.silence is not None:
-                self.table.delete(host_row(host))
-                self._look(seen, None)
+                now = self.table.clock.now()
+                item = _item(host, Silence(0, now, now))
+                self.table.put(item)
+                self._look(seen, item)
 
     def _seen(self, host: str) -> _Seen:
         if len(self.seen) >= MOST_REMEMBERED and host not in self.seen:
@@ -140,7 +145,7 @@ class DynamoHosts:
 
     def _look(self, seen: _Seen, item: Item | None) -> None:
         seen.at = self.table.clock.now()
-        seen.silence = _silence(item) if item else None
+        seen.silence = _silence(item) if item and item["in_a_row"] else None
         seen.version = item["version"] if item else ""
 
     def _write(self, host: str, seen: _Seen, silence: Silence) -> bool:
