@@ -1,10 +1,13 @@
 """A request's fields as HTTP+JSON spreads them: over the address, the query or the body (specification 11.5).
 
-Only spreading is undone here; what a field may hold is its type's business. The one thing a query cannot
-say by itself is whether `true` is a word or a truth, so fields that are booleans are read as such.
+Only spreading is undone here; what a field may hold is its type's business. What a query cannot say by
+itself is whether `true` is a word or a truth, and whether `2` is one or a number: fields that are booleans
+or enums are read as such.
 """
 
+import re
 from collections.abc import Mapping
+from enum import StrEnum
 from functools import cache
 from typing import Any, get_args
 
@@ -15,6 +18,7 @@ from a2a_serverless.protocol.operations import Operation
 from a2a_serverless.protocol.protojson import ProtoModel, json_name, parse_json
 
 BOOLEANS: Mapping[str, object] = {"true": True, "false": False}
+NUMBER = re.compile(r"-?[0-9]{1,10}")
 
 
 def request_fields(
@@ -49,24 +53,34 @@ def _body(request: HttpRequest) -> dict[str, Any]:
 
 def _query(operation: Operation, request: HttpRequest) -> dict[str, Any]:
     fields: dict[str, Any] = {}
-    truths = _booleans(operation.request)
     for name in operation.request.model_fields:
         for spelling in _spellings(operation.request, json_name(name)):
             values = request.query.get(spelling, ())
             if len(values) > 1:
                 raise InvalidParamsError.of(spelling, "must be given once")
             for value in values:
-                fields[spelling] = BOOLEANS.get(value, value) if name in truths else value
+                fields[spelling] = _meant(operation.request, name, value)
     return fields
 
 
+def _meant(model: type[ProtoModel], name: str, value: str) -> object:
+    """The value in JSON that a word of a query stands for."""
+    if name in _fields_of(model, bool):
+        return BOOLEANS.get(value, value)
+    if name in _fields_of(model, StrEnum) and NUMBER.fullmatch(value):
+        return int(value)
+    return value
+
+
 @cache
-def _booleans(model: type[ProtoModel]) -> frozenset[str]:
-    return frozenset(name for name, field in model.model_fields.items() if _is_boolean(field.annotation))
+def _fields_of(model: type[ProtoModel], kind: type) -> frozenset[str]:
+    return frozenset(name for name, field in model.model_fields.items() if _is(field.annotation, kind))
 
 
-def _is_boolean(annotation: object) -> bool:
-    return annotation is bool or any(_is_boolean(inner) for inner in get_args(annotation))
+def _is(annotation: object, kind: type) -> bool:
+    if isinstance(annotation, type) and issubclass(annotation, kind):
+        return True
+    return any(_is(inner, kind) for inner in get_args(annotation))
 
 
 def _spellings(model: type[ProtoModel], name: str) -> tuple[str, ...]:
