@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Final
-from urllib.parse import unquote
 
 from infra.local.console import Console
 from infra.local.deployment import Deployment
@@ -68,7 +67,7 @@ class Front:
         """Answer one request."""
         began = self._clock()
         invocation = Invocation(b"", request.header("x-amzn-trace-id") or new_trace_id())
-        match = find_route(self._deployment.routes, request.method, unquote(request.target.partition("?")[0]))
+        match = find_route(self._deployment.routes, request.method, request.target.partition("?")[0])
         try:
             response = self._serve(request, match, invocation, began)
         except Refused as own:

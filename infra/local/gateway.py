@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any, Final
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qsl
 
 from infra.local.deployment import ACCOUNT, Deployment, GatewayResponse, Route
 from infra.local.wire import Headers, Request, Response
@@ -67,9 +67,10 @@ class Match:
 
 
 def find_route(routes: Sequence[Route], method: str, path: str) -> Match | None:
-    """Find the route of a decoded path: literal segments win over `{name}`, both over `{name+}`.
+    """Find the route of a path as it was sent: literal segments win over `{name}`, both over `{name+}`.
 
-    The resource is chosen by path alone; a resource without the method is no route, as in API Gateway.
+    The resource is chosen by path alone; a resource without the method is no route. Nothing is decoded, and
+    slashes at either end tell no two paths apart, as in API Gateway.
     """
     segments = path.strip("/").split("/")
     matches = [(route, match_path(route.path, segments)) for route in routes]
@@ -110,7 +111,7 @@ def event_of(
 ) -> bytes:
     """Return the proxy event (version 1) of a request, as JSON."""
     raw_path, _, query = request.target.partition("?")
-    path = unquote(raw_path)
+    path = f"/{raw_path.lstrip('/')}"
     headers = (
         *request.headers,
         ("X-Forwarded-For", request.client),

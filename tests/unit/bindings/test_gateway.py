@@ -102,6 +102,8 @@ def test_a_body_is_its_bytes_however_it_travelled(
         ("/{proxy+}", "/tasks", "tasks", "/tasks", "/tasks", "https://d"),
         ("/{proxy+}", "/base/tasks", "tasks", "/base/tasks", "/tasks", "https://d/base"),
         ("/{proxy+}", "/a b", "a b", "/prod/a%20b", "/a b", "https://d/prod"),
+        ("/{proxy+}", "/a%20b", "a%20b", "/base/a%20b", "/a%20b", "https://d/base"),
+        ("/{proxy+}", "/base/tasks/", "tasks", "/base/tasks/", "/tasks", "https://d/base"),
         ("/health", "/health", None, "/prod/health", "/health", "https://d/prod"),
         ("/health", "/base/health", None, "/base/health", "/health", "https://d/base"),
     ],

@@ -77,7 +77,8 @@ def request(**given: Any) -> Request:
 
 
 def event(deployment: Deployment, made: Request) -> dict[str, Any]:
-    match = Match(Route("ANY", "/{proxy+}", "HttpJson"), {"proxy": "message:send"})
+    match = find_route(ROUTES, made.method, made.target.partition("?")[0])
+    assert match
     at = datetime(2026, 11, 30, 14, 0, 1, tzinfo=UTC)
     decoded: dict[str, Any] = json.loads(event_of(made, match, deployment, request_id="r-1", at=at))
     return decoded
@@ -117,8 +118,29 @@ def test_a_request_without_body_and_query_has_null_in_their_place(deployment: De
     assert made["multiValueQueryStringParameters"] is None
 
 
-def test_the_path_is_decoded_once(deployment: Deployment) -> None:
-    assert event(deployment, request(target="/tasks/a%3Ab%2525"))["path"] == "/tasks/a:b%25"
+@pytest.mark.parametrize(
+    ("target", "path", "proxy"),
+    [
+        ("/messages/a%3Ab%2525", "/messages/a%3Ab%2525", "messages/a%3Ab%2525"),
+        ("/messages/a%2Fb", "/messages/a%2Fb", "messages/a%2Fb"),
+        ("/tasks/+/%20", "/tasks/+/%20", "tasks/+/%20"),
+        ("/tasks/", "/tasks/", "tasks"),
+        ("/tasks/?x=1", "/tasks/", "tasks"),
+        ("//tasks", "/tasks", "tasks"),
+    ],
+)
+def test_a_path_arrives_as_it_was_sent_and_its_parameter_without_slashes_at_the_ends(
+    deployment: Deployment, target: str, path: str, proxy: str
+) -> None:
+    made = event(deployment, request(target=target))
+
+    assert (made["path"], made["pathParameters"]) == (path, {"proxy": proxy})
+    assert made["requestContext"]["path"] == f"/prod{path}"
+
+
+def test_a_slash_at_the_end_is_the_same_resource() -> None:
+    assert find_route(ROUTES, "GET", "/tasks/1/") == find_route(ROUTES, "GET", "/tasks/1")
+    assert find_route(ROUTES, "GET", "/.well-known/agent-card.json/") == Match(ROUTES[0], {})
 
 
 def test_a_body_that_is_no_text_arrives_in_base64(deployment: Deployment) -> None:

@@ -146,6 +146,8 @@ def _origin(context: Mapping[str, Any], path: str) -> str:
     if not domain:
         return ""
     whole = str(context.get("path") or "")
+    if path != "/":
+        whole = whole.rstrip("/")  # a slash at the end, which a parameter is given without
     if whole.endswith(path):
         before = whole.removesuffix(path)
     else:
