@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
+from urllib.parse import urlsplit, urlunsplit
 
 MAX_HEAD_LINES: Final = 200
 MAX_LINE_BYTES: Final = 64 * 1024
@@ -68,7 +69,30 @@ def read_head(reader: io.BufferedReader) -> tuple[str, str, str, Headers] | None
     words = line.decode("latin-1").split()
     if len(words) != 3 or not words[2].startswith("HTTP/1."):  # noqa: PLR2004 - method, target, version
         raise BadRequest(HTTPStatus.BAD_REQUEST)
-    return words[0], words[1], words[2], read_fields(reader)
+    fields = read_fields(reader)
+    if len({value for name, value in fields if name.lower() == "content-length"}) > 1:
+        # Of two lengths one reader may take the first and another the second (RFC 9112, 6.3).
+        raise BadRequest(HTTPStatus.BAD_REQUEST)
+    target, host = origin_form(words[1])
+    if host:
+        fields = (*((name, value) for name, value in fields if name.lower() != "host"), ("Host", host))
+    return words[0], target, words[2], fields
+
+
+def origin_form(target: str) -> tuple[str, str]:
+    """Return path and query of a request target, and the host it names if it is in absolute form.
+
+    A server must take both forms, and then go by the host in the target (RFC 9112, 3.2).
+    """
+    if target.startswith("/") or target == "*":
+        return target, ""
+    try:
+        parts = urlsplit(target)
+    except ValueError as error:
+        raise BadRequest(HTTPStatus.BAD_REQUEST) from error
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise BadRequest(HTTPStatus.BAD_REQUEST)
+    return urlunsplit(("", "", parts.path or "/", parts.query, "")), parts.netloc
 
 
 def read_fields(reader: io.BufferedReader) -> Headers:

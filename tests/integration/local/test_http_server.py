@@ -59,6 +59,39 @@ def test_one_connection_carries_many_requests(serving: Serve) -> None:
     assert bodies == [(b"0", True), (b"1", True), (b"2", True)]
 
 
+def test_a_length_that_is_said_twice_alike_is_one_length(serving: Serve) -> None:
+    with connect(serving(echo)) as client:
+        client.sendall(
+            b"POST / HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc"
+        )
+        answer = b"".join(iter(lambda: client.recv(4096), b""))
+
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert answer.endswith(b"\r\n\r\nabc")
+
+
+@pytest.mark.parametrize(
+    ("target", "seen"),
+    [
+        ("http://agent.example:81/a%2Fb/?q=1&r", "agent.example:81 /a%2Fb/?q=1&r"),
+        ("HTTP://agent.example", "agent.example /"),
+        ("http://agent.example?q", "agent.example /?q"),
+        ("/a//b", "x /a//b"),
+        ("//a", "x //a"),
+        ("*", "x *"),
+    ],
+)
+def test_a_target_in_absolute_form_means_the_path_and_the_host_it_names(
+    serving: Serve, target: str, seen: str
+) -> None:
+    server = serving(lambda request: Response(200, (), f"{request.header('host')} {request.target}".encode()))
+    with connect(server) as client:
+        client.sendall(f"GET {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        answer = b"".join(iter(lambda: client.recv(4096), b""))
+
+    assert answer.rpartition(b"\r\n\r\n")[2] == seen.encode()
+
+
 def test_a_chunked_request_body_arrives_whole(serving: Serve) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", serving(echo).port, timeout=PATIENCE)
     connection.request("POST", "/", iter([b"one", b"two"]), encode_chunked=True)
@@ -107,6 +140,12 @@ def test_a_body_over_the_limit_is_refused_and_the_client_gets_to_read_why(
         b"GET / HTTP/1.1\r\nno colon\r\n\r\n",
         b"GET / HTTP/1.1\r\nspace : before\r\n\r\n",
         b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+        b"POST / HTTP/1.1\r\nContent-Length: 3\r\ncontent-length: 2\r\n\r\nabc",
+        b"POST / HTTP/1.1\r\nContent-Length: 3, 3\r\n\r\nabc",
+        b"GET ftp://x/ HTTP/1.1\r\n\r\n",
+        b"GET http:/x HTTP/1.1\r\n\r\n",
+        b"GET http://[x/ HTTP/1.1\r\n\r\n",
+        b"GET x HTTP/1.1\r\n\r\n",
         b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nnot hex\r\n",
     ],
 )
