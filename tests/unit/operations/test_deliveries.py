@@ -549,6 +549,21 @@ def test_a_delivery_that_runs_out_of_time_wakes_another() -> None:
     assert there.receiver.told == WHOLE_TURN
 
 
+def test_a_delivery_that_comes_too_late_to_try_forgets_no_attempt() -> None:
+    there, _, key = begun()
+    there.receiver.script = [WebhookAnswer(503)] * 2
+    there.world.run_turns()
+    there.fan()
+    there.work()
+    there.world.clock.sleep(5)
+
+    deliver(there.ports, Poke(key), there.now)
+    there.wait()
+
+    assert [each.headers["X-A2A-Attempt"] for each in there.receiver.seen[:3]] == ["1", "2", "3"]
+    assert there.receiver.told == WHOLE_TURN
+
+
 def test_a_webhook_registered_again_goes_on_from_where_it_was_at_its_new_address() -> None:
     there, task, key = begun()
     there.receiver.script = [WebhookAnswer(200), WebhookAnswer(410)]

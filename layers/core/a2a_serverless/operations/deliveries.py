@@ -144,8 +144,16 @@ class _Delivery:
                     break
             if len(events) < READ_AT_ONCE:
                 break
-        if not self.webhooks.store.advance(self.webhook.key, self.token, self.cursor, until=None):
+        if not self._release():
             raise _StopError
+
+    def _release(self) -> bool:
+        """End the lease; attempts at an event that nobody had time for go on being counted."""
+        store, key = self.webhooks.store, self.webhook.key
+        if self.attempts:
+            now, since = self.ports.clock.now(), self.failing_since
+            return store.put_off(key, self.token, not_before=now, attempts=self.attempts, failing_since=since)
+        return store.advance(key, self.token, self.cursor, until=None)
 
     def _deliver(self, event: LoggedEvent) -> bool:
         """Post what the event says to webhooks, if anything; False when there is no time left for it."""
