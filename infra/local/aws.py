@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -26,7 +26,7 @@ class AwsDidNotStartError(Exception):
 class Aws:
     """moto in a process of its own; the port is known before it runs, and early requests wait."""
 
-    def __init__(self, deployment: Deployment, functions_address: str) -> None:
+    def __init__(self, deployment: Deployment, functions_address: str, card_keys: Sequence[str] = ()) -> None:
         self._listener = listen()
         self._port: int = self._listener.getsockname()[1]
         self._plan = {
@@ -35,6 +35,7 @@ class Aws:
             "stack": f"{STACK}-State",
             "state": deployment.state,
             "state_parameters": deployment.state_parameters,
+            "card_keys": list(card_keys),
             "state_machine": deployment.state_machine,
             "state_machine_definition": deployment.state_machine_definition,
             "queue_sources": [asdict(source) for source in deployment.queue_sources],

@@ -12,7 +12,7 @@ from moto.core.config import default_user_config
 from moto.kms.models import kms_backends
 from moto.stepfunctions.parser.models import stepfunctions_parser_backends
 
-from infra.local import moto_changes, moto_dynamodb, moto_queues, moto_tasks
+from infra.local import moto_changes, moto_dynamodb, moto_queues, moto_signatures, moto_tasks
 from infra.local.deployment import ACCOUNT, REGION
 from infra.local.event_sources import QueueSource, StreamSource
 from infra.local.function_client import FunctionClient
@@ -28,6 +28,7 @@ def serve(listener: socket.socket, plan: dict[str, Any]) -> None:
     functions = FunctionClient(plan["functions"])
     moto_dynamodb.lock_tables()
     moto_queues.lock_queues()
+    moto_signatures.sign_digests()
     moto_tasks.reach(functions)
     create(plan)
     send_on(plan, functions)
@@ -66,6 +67,8 @@ def create(plan: dict[str, Any]) -> None:
         # CloudFormation hands it over as an object, everything else of moto reads it as text.
         policy: Any = key.policy
         key.policy = policy if isinstance(policy, str) else json.dumps(policy)
+    for alias in plan["card_keys"]:
+        moto_signatures.create_pair(kms_backends[ACCOUNT][REGION], alias)
     stepfunctions_parser_backends[ACCOUNT][REGION].create_state_machine(
         name=plan["state_machine"],
         definition=plan["state_machine_definition"],

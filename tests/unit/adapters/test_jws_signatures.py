@@ -16,9 +16,10 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
 
 from a2a_serverless.adapters.jws_signatures import JwsSignatures, LockedKeyError
-from a2a_serverless.adapters.p256_key_pairs import P256KeyPairs, thumbprint
+from a2a_serverless.adapters.p256_key_pairs import P256KeyPairs
 from a2a_serverless.bindings.keys import jwk_set
 from a2a_serverless.operations.signing_keys import READ_AGAIN, SOONEST, current_ring, published, rotate
+from a2a_serverless.ports.public_keys import thumbprint
 from a2a_serverless.ports.signing_keys import KeyPorts, KeyRing
 from a2a_serverless.ports.webhooks import UnopenableError
 from tests.fakes.ports import FakeClock, FakeSeals

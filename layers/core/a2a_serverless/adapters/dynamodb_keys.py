@@ -76,6 +76,11 @@ def key_ring(purpose: str) -> ItemKey:
     return ItemKey(f"KEYS#{purpose}", HEAD)
 
 
+def signed_card(digest: str) -> ItemKey:
+    """The signatures of a card that says what this digest was made of."""
+    return ItemKey(f"CARD#{digest}", HEAD)
+
+
 def host_row(host: str) -> ItemKey:
     """What is known of a host's silence, whoever wants to reach it."""
     return ItemKey(f"HOST#{host}", HEAD)

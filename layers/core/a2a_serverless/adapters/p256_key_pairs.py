@@ -1,16 +1,10 @@
 """Key pairs on the curve P-256, made by the `cryptography` package."""
 
-import json
-from base64 import urlsafe_b64encode
-from hashlib import sha256
-
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from a2a_serverless.ports.public_keys import BYTES, PublicKey
 from a2a_serverless.ports.signing_keys import KeyPair
-
-BYTES = 32
-"""Length of a coordinate, leading zeros included (RFC 7518, 6.2.1.2)."""
 
 
 class P256KeyPairs:
@@ -20,16 +14,6 @@ class P256KeyPairs:
         """A fresh pair."""
         private = generate_private_key(SECP256R1())
         point = private.public_key().public_numbers()
-        x, y = (_base64url(number.to_bytes(BYTES, "big")) for number in (point.x, point.y))
+        public = PublicKey.at(point.x.to_bytes(BYTES, "big") + point.y.to_bytes(BYTES, "big"))
         der = private.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
-        return KeyPair(kid=thumbprint(x, y), x=x, y=y, private=der)
-
-
-def thumbprint(x: str, y: str) -> str:
-    """The name of a public key: the hash of its required members, in order and without spaces (RFC 7638)."""
-    members = json.dumps({"crv": "P-256", "kty": "EC", "x": x, "y": y}, separators=(",", ":"))
-    return _base64url(sha256(members.encode()).digest())
-
-
-def _base64url(value: bytes) -> str:
-    return urlsafe_b64encode(value).rstrip(b"=").decode()
+        return KeyPair(kid=public.kid, x=public.x, y=public.y, private=der)

@@ -1,0 +1,53 @@
+"""Signing an agent card (specification 8.4): by every key that signs, and everywhere the same.
+
+Signatures with elliptic curves hold a random number, so two that were made over one card differ. They are
+made once for what the card says and the keys there are, kept, and found by everybody else.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+
+from a2a_serverless.ports.card_signing import CardKey, CardSigning, Signatures
+from a2a_serverless.protocol.card import AgentCard
+from a2a_serverless.protocol.card_signatures import (
+    canonical_forms,
+    protected_header,
+    signature_of,
+    signing_input,
+)
+
+SCHEMA = "1"
+"""Counts the ways in which a card is signed: what was kept in another one is not looked at."""
+
+
+def signed(signing: CardSigning, card: AgentCard) -> AgentCard:
+    """The card with its signatures: by each key over every form, so that every reader agrees with one."""
+    keys = signing.keys.current()
+    if signing.kept is None:
+        return _with(card, _made(signing, keys, card))
+    digest = _digest(signing, keys, card)
+    signatures = signing.kept.read(digest) or signing.kept.keep(digest, _made(signing, keys, card))
+    return _with(card, signatures)
+
+
+def _with(card: AgentCard, signatures: Signatures) -> AgentCard:
+    return card.model_copy(update={"signatures": signatures})
+
+
+def _digest(signing: CardSigning, keys: Sequence[CardKey], card: AgentCard) -> str:
+    """What was said, and who says it, in 64 characters of hexadecimal."""
+    said = [SCHEMA, signing.jku, [[key.kid, key.algorithm] for key in keys], card.to_json()]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+
+
+def _made(signing: CardSigning, keys: Sequence[CardKey], card: AgentCard) -> Signatures:
+    """Those over the form that the specification prescribes come first."""
+    headers = {
+        key.kid: protected_header(key.algorithm, key.kid, signing.jku if key.public else None) for key in keys
+    }
+    return tuple(
+        signature_of(headers[key.kid], key.sign(signing_input(headers[key.kid], form)))
+        for form in canonical_forms(card)
+        for key in keys
+    )
