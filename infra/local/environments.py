@@ -9,6 +9,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Protocol
 
@@ -74,7 +75,7 @@ class ProcessEnvironment:
         if process is not None:
             process.kill()
 
-    def next_invocation(self) -> NextInvocation | None:
+    def next_invocation(self, left: Callable[[], bool]) -> NextInvocation | None:
         self.ready.set()
         self._break_off()
         invocation = self._work.take(self)
@@ -82,7 +83,8 @@ class ProcessEnvironment:
             self.end()
             return None
         with self._lock:
-            if self._ended:
+            # A process that dies while it is idle is seen to have left before anybody tells of its end.
+            if self._ended or left():
                 self._work.give_back(invocation)
                 return None
             seconds = self._function.timeout_seconds

@@ -11,6 +11,8 @@ import socket
 import threading
 import traceback
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from http import HTTPStatus
 from typing import Final
 
@@ -136,7 +138,7 @@ class Server:
             given = {name.lower(): value for name, value in headers}
             if given.get("expect", "").lower() == "100-continue":
                 connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
-            announced = Request(method, target, headers, b"", client)
+            announced = Request(method, target, headers, b"", client, partial(has_left, connection))
             early = self._offer(announced, ArrivingBody(connection, reader), given)
             body = read_body(reader, given, self._max_body) if early is None else b""
         except BadRequest as bad:
@@ -148,7 +150,7 @@ class Server:
             return False
         old = version == "HTTP/1.0"
         close = given.get("connection", "").lower() == "close" or old
-        response = early or self._handle(Request(method, target, headers, body, client))
+        response = early or self._handle(replace(announced, body=body))
         send(connection, response, close=close, chunked=not old, with_body=method != "HEAD")
         return not close
 

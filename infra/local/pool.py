@@ -102,6 +102,9 @@ class FunctionPool:
 
     def give_back(self, invocation: Invocation) -> None:
         with self._lock:
+            if self._idle:
+                self._idle.pop().inbox.put(invocation)
+                return
             self._waiting.appendleft(invocation)
         self._grow()
 

@@ -8,7 +8,7 @@ streamed answers "Building a custom runtime for AWS Lambda".
 import base64
 import binascii
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, Protocol
@@ -46,8 +46,8 @@ class NextInvocation:
 class Environment(Protocol):
     """One execution environment, as its Runtime API drives it."""
 
-    def next_invocation(self) -> NextInvocation | None:
-        """Wait for work; None when the environment is to end."""
+    def next_invocation(self, left: Callable[[], bool]) -> NextInvocation | None:
+        """Wait for work; None when the environment is to end, or the process has `left` while it waited."""
 
     def succeed(self, request_id: str, payload: bytes) -> bool:
         """Take the answer; False when no such invocation runs here."""
@@ -95,7 +95,7 @@ class RuntimeApi:
     def _answer(self, request: Request) -> Response:
         match (request.method, *request.target.removeprefix(PREFIX).split("/")):
             case ("GET", "invocation", "next"):
-                return self._next()
+                return self._next(request.left)
             case ("POST", "invocation", request_id, "response"):
                 return taken(self._environment.succeed(request_id, request.body))
             case ("POST", "invocation", request_id, "error"):
@@ -132,8 +132,8 @@ class RuntimeApi:
                 raise Hangup
         return b""
 
-    def _next(self) -> Response:
-        invocation = self._environment.next_invocation()
+    def _next(self, left: Callable[[], bool]) -> Response:
+        invocation = self._environment.next_invocation(left)
         if invocation is None:
             raise Hangup
         headers: Headers = (

@@ -4,8 +4,8 @@ No socket and no thread: a reader goes in, values come out; a value goes in, byt
 """
 
 import io
-from collections.abc import Generator, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterable, Mapping
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
@@ -27,6 +27,8 @@ class Request:
     body: bytes
     client: str
     """Address of the caller."""
+    left: Callable[[], bool] = field(default=lambda: False, compare=False, repr=False)
+    """Says whether the client has closed its end meanwhile."""
 
     def header(self, name: str, default: str = "") -> str:
         """Return the last header of that name."""

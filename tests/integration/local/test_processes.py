@@ -2,10 +2,14 @@
 
 import json
 import os
+import re
 import signal
+import socket
 import sys
+import threading
 from contextlib import ExitStack
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -42,6 +46,47 @@ def failure(invocation: Invocation) -> dict[str, Any]:
     assert settled.failed
     decoded: dict[str, Any] = json.loads(settled.payload)
     return decoded
+
+
+class Puppet:
+    """Only named a process: it asks for an invocation, and nobody is told of its end before it is killed."""
+
+    pid = 0
+
+    def __init__(self, address: str, invoked: SimpleQueue[tuple["Puppet", str]]) -> None:
+        host, _, port = address.partition(":")
+        self.connection = socket.create_connection((host, int(port)), PATIENCE)
+        self._invoked = invoked
+        self._killed = threading.Event()
+        threading.Thread(target=self._ask, daemon=True).start()
+
+    def wait(self) -> int:
+        self._killed.wait()
+        return -signal.SIGKILL
+
+    def kill(self) -> None:
+        self._killed.set()
+
+    def _ask(self) -> None:
+        self.connection.sendall(b"GET /2018-06-01/runtime/invocation/next HTTP/1.1\r\n\r\n")
+        said = self.connection.recv(65536).decode()
+        self.connection.close()
+        found = re.search("Lambda-Runtime-Aws-Request-Id: (.*)\r\n", said)
+        if found:
+            self._invoked.put((self, found[1]))
+
+
+class Puppets:
+    """Makes puppets."""
+
+    def __init__(self) -> None:
+        self.made: SimpleQueue[Puppet] = SimpleQueue()
+        self.invoked: SimpleQueue[tuple[Puppet, str]] = SimpleQueue()
+
+    def launch(self, address: str, sink: int) -> Puppet:
+        puppet = Puppet(address, self.invoked)
+        self.made.put(puppet)
+        return puppet
 
 
 @pytest.fixture
@@ -137,6 +182,20 @@ def test_an_idle_process_that_is_killed_is_replaced(pool_of: PoolOf) -> None:
     settled = outcome(replaced)
     # The kill may come to light only after the process was given the invocation; then that one has crashed.
     assert settled.failed or body(replaced)["pid"] != killed
+
+
+def test_a_process_that_is_dead_is_given_nothing_though_nobody_has_told_yet(pool_of: PoolOf) -> None:
+    puppets = Puppets()
+    pool = pool_of(launched=lambda *_: puppets)
+    pool.start()
+    assert pool.wait_until_started(PATIENCE)
+    dead = puppets.made.get(timeout=PATIENCE)
+    dead.connection.shutdown(socket.SHUT_RDWR)
+
+    invocation = submit(pool, {})
+
+    living, received = puppets.invoked.get(timeout=PATIENCE)
+    assert (living is dead, received) == (False, invocation.request_id)
 
 
 def test_a_function_over_its_time_is_killed_and_its_invocation_fails(

@@ -252,7 +252,7 @@ class OneInvocation:
     def __init__(self) -> None:
         self.invocation = Invocation(b"{}", "Root=1", takes_stream=True)
 
-    def next_invocation(self) -> None:
+    def next_invocation(self, left: object) -> None:
         return None
 
     def succeed(self, request_id: str, payload: bytes) -> bool:
