@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from a2a_serverless.settings import Settings, SettingsError
+from a2a_serverless.settings import OperatorSettings, Settings, SettingsError
 from a2a_serverless.tasks.log import PushKind
 
 DIGEST = hashlib.sha256(b"secret").hexdigest()
@@ -201,3 +201,29 @@ def test_tokens_do_not_show_in_the_representation_of_the_settings() -> None:
     assert "alice" not in repr(settings)
     with pytest.raises(ValueError, match="frozen"):
         settings.agent = "another:agent"  # type: ignore[misc]
+
+
+def test_an_operator_needs_to_know_of_no_agent_and_lets_nobody_in() -> None:
+    """What else the environment holds may be a person's own, under a name that a function knows as well."""
+    about = {
+        name: value
+        for name, value in ALL.items()
+        if "QUEUE" in name or name in ("TASKS_TABLE", "SECRETS_KEY")
+    }
+
+    settings = OperatorSettings.from_environment({**about, "LOG_LEVEL": "chatty", "SIGNING_KEY_DAYS": "30"})
+
+    assert (settings.tasks_table, settings.delivers, settings.signing_key_days) == ("tasks", True, 30)
+    assert OperatorSettings.from_environment({}).tasks_table == ""
+
+
+@pytest.mark.parametrize(
+    ("environment", "words"),
+    [
+        ({"SIGNING_KEY_DAYS": "soon"}, "SIGNING_KEY_DAYS"),
+        ({"POKES_QUEUE_URL": "https://queue"}, "DEAD_LETTERS_QUEUE_URL and SECRETS_KEY"),
+    ],
+)
+def test_what_an_operator_is_told_wrongly_is_named(environment: dict[str, str], words: str) -> None:
+    with pytest.raises(SettingsError, match=words):
+        OperatorSettings.from_environment(environment)

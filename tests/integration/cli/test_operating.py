@@ -2,12 +2,16 @@
 
 import json
 import socket
+import threading
 from collections.abc import Iterator
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from moto import mock_aws
 
 from a2a_serverless.adapters.dynamodb_signing_keys import DynamoSigningKeys
 from a2a_serverless.adapters.dynamodb_table import DynamoTable
@@ -169,6 +173,19 @@ def test_of_several_deployments_one_must_be_named(desk: Desk, cloudformation: An
     assert named.stdout == "No webhook of agents is dead.\n"
 
 
+def test_where_nothing_is_deployed_it_is_said(desk: Desk) -> None:
+    somebody = {
+        "AWS_REGION": "eu-north-1",
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+    }
+
+    with mock_aws():
+        told = failed(desk, "push", "dead-letters", **somebody)
+
+    assert told == (4, "error: there is no deployment in this account and Region: name one with --stack")
+
+
 def test_a_stack_that_is_none_of_ours_is_refused(desk: Desk, cloudformation: Any) -> None:
     cloudformation.create_stack(StackName="queues", TemplateBody=QUEUES_ALONE)
 
@@ -261,3 +278,46 @@ def test_an_address_where_nobody_answers_is_named(desk: Desk) -> None:
 
     assert status == 4
     assert line == f'error: AWS cannot be reached: Could not connect to the endpoint URL: "{address}/"'
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (HTTPStatus.OK, b'{"jsonrpc": "2.0", "error": {"code": -32700}, "id": null}'),
+        (HTTPStatus.BAD_REQUEST, b'{"error": {"code": 400}}'),
+        (HTTPStatus.NOT_FOUND, b"<html><body>Nothing here<br></body></html>"),
+        (HTTPStatus.OK, b"<html><body>Welcome<br></body></html>"),
+        (HTTPStatus.UNSUPPORTED_MEDIA_TYPE, b""),
+    ],
+    ids=lambda given: str(given)[:20],
+)
+def test_an_address_where_something_else_answers_is_known_for_it(
+    desk: Desk, status: HTTPStatus, body: bytes
+) -> None:
+    """As where the agent's own address was taken for that of the local stack's AWS."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Nobody reads it."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        serving = threading.Thread(target=server.serve_forever, args=(0.01,))
+        serving.start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        try:
+            told = failed(desk, "push", "dead-letters", "--endpoint-url", address)
+        finally:
+            server.shutdown()
+            serving.join()
+
+    assert told == (
+        4,
+        f"error: what answers at {address} is not AWS: the local stack prints the address after `aws`",
+    )

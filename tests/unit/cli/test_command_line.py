@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from a2a_serverless.cli.main import app
+from a2a_serverless.cli.main import app, main
 from a2a_serverless.wiring.operator import Access
 from tests.unit.cli.desk import Desk
 
@@ -133,6 +133,17 @@ def test_a_region_of_the_environment_is_not_an_emulators(desk: Desk) -> None:
     desk.run("push", "dead-letters", "--region", "eu-west-1", environment=environment)
 
     assert desk.asked == [Access(endpoint_url=address), Access(region="eu-west-1", endpoint_url=address)]
+
+
+def test_it_leaves_with_its_exit_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    for arguments, status in ((["--help"], 0), (["push", "redrive"], 2)):
+        monkeypatch.setattr(sys, "argv", ["a2a-serverless", *arguments])
+
+        with pytest.raises(SystemExit) as leaving:
+            main()
+
+        assert leaving.value.code == status
+        assert get_command(app).main(arguments, standalone_mode=False) == status
 
 
 @every_command

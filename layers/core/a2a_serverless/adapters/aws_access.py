@@ -7,7 +7,10 @@ leads to one gets credentials that open nothing, and the Region of the local sta
 from urllib.parse import urlsplit
 
 from botocore.config import Config
+from botocore.exceptions import ClientError
 from botocore.session import Session
+
+from a2a_serverless.adapters.aws_clients import AwsClients
 
 LOCAL_REGION = "us-east-1"
 LOCAL_CREDENTIALS = ("local", "local")
@@ -32,3 +35,24 @@ def session(*, region: str | None, profile: str | None, endpoint_url: str | None
     if region is not None:
         made.set_config_variable("region", region)
     return made
+
+
+class NotAwsError(Exception):
+    """Something answers there, but not as AWS does."""
+
+
+def check_address(clients: AwsClients, endpoint_url: str) -> None:
+    """Ask whatever answers there something that nobody but AWS understands; a refusal of AWS's is an answer.
+
+    Raises:
+        NotAwsError: it did not understand. The agent's own address is easily taken for this one.
+    """
+    try:
+        understood = "TableNames" in clients.dynamodb().list_tables(Limit=1)
+    except ClientError as error:
+        # Where an answer has no code of AWS's, botocore gives the status in its place.
+        understood = not error.response["Error"]["Code"].isdecimal()
+    if not understood:
+        raise NotAwsError(
+            f"what answers at {endpoint_url} is not AWS: the local stack prints the address after `aws`"
+        )

@@ -4,6 +4,7 @@ The only place that reads botocore's errors for people. The sentences say what t
 people cause; of the others they say what AWS said.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from botocore.exceptions import (
@@ -18,11 +19,12 @@ from botocore.exceptions import (
     SSOError,
 )
 from botocore.exceptions import ConnectionError as UnreachableError
+from botocore.parsers import ResponseParserError
 
 from a2a_serverless.adapters.dynamodb_table import UnansweredKeysError
 from a2a_serverless.adapters.sqs_pokes import QueueRefusedError
 
-AWS_ERRORS = (BotoCoreError, ClientError)
+AWS_ERRORS = (BotoCoreError, ClientError, ResponseParserError)
 """Whatever AWS's SDK raises."""
 
 OUR_ERRORS = (QueueRefusedError, UnansweredKeysError)
@@ -41,6 +43,23 @@ NOT_ACCEPTED = frozenset(
 """Codes by which AWS says that it does not know whoever asks."""
 
 
+NEVER_REACHED: Sequence[tuple[type[Exception], str]] = (
+    (
+        NoCredentialsError,
+        "no AWS credentials were found: sign in, name a --profile, or set AWS_ACCESS_KEY_ID",
+    ),
+    (PartialCredentialsError, "{}"),
+    (CredentialRetrievalError, "{}"),
+    (SSOError, "{}"),
+    (ProfileNotFound, "{}"),
+    (NoRegionError, "no AWS Region is set: name one with --region, or set AWS_REGION"),
+    (UnreachableError, "AWS cannot be reached: {}"),
+    (HTTPClientError, "AWS cannot be reached: {}"),
+    (ResponseParserError, "what answered is not AWS, or was cut off on the way"),
+)
+"""The errors that come before AWS has looked at a request, and what is said of each (`{}`: its own words)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One sentence; `unreachable` says that AWS was not reached at all, or not as somebody it knows."""
@@ -51,31 +70,22 @@ class Problem:
 
 def explain(error: Exception) -> Problem:
     """The sentence for one of `AWS_ERRORS`."""
-    match error:
-        case NoCredentialsError():
-            return Problem(
-                "no AWS credentials were found: sign in, name a --profile, or set AWS_ACCESS_KEY_ID",
-                unreachable=True,
-            )
-        case PartialCredentialsError() | CredentialRetrievalError() | SSOError() | ProfileNotFound():
-            return Problem(_sentence(error), unreachable=True)
-        case NoRegionError():
-            return Problem(
-                "no AWS Region is set: name one with --region, or set AWS_REGION", unreachable=True
-            )
-        case UnreachableError() | HTTPClientError():
-            return Problem(f"AWS cannot be reached: {_sentence(error)}", unreachable=True)
-        case ClientError():
-            return _refusal(error)
-    return Problem(_sentence(error), unreachable=False)
+    for kind, sentence in NEVER_REACHED:
+        if isinstance(error, kind):
+            return Problem(sentence.format(_one_line(str(error))), unreachable=True)
+    return (
+        _refusal(error)
+        if isinstance(error, ClientError)
+        else Problem(_one_line(str(error)), unreachable=False)
+    )
 
 
 def _refusal(error: ClientError) -> Problem:
     said = error.response.get("Error", {})
-    code, message = said.get("Code", "an error"), " ".join(said.get("Message", "").split())
+    code, message = said.get("Code", "an error"), _one_line(said.get("Message", ""))
     text = f"AWS refused {error.operation_name}: {code}{f' ({message})' if message else ''}"
     return Problem(text, unreachable=code in NOT_ACCEPTED)
 
 
-def _sentence(error: Exception) -> str:
-    return " ".join(str(error).split())
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

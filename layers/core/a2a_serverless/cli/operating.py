@@ -28,6 +28,7 @@ def operating(
     Raises:
         Failure: there is no such deployment, or AWS could not be reached or refused something.
     """
+    from a2a_serverless.adapters.aws_access import NotAwsError  # noqa: PLC0415
     from a2a_serverless.adapters.aws_problems import AWS_ERRORS, OUR_ERRORS, explain  # noqa: PLC0415
     from a2a_serverless.settings import SettingsError  # noqa: PLC0415
     from a2a_serverless.wiring.operator import (  # noqa: PLC0415
@@ -44,7 +45,7 @@ def operating(
         yield reach(Access(stack, region, profile, endpoint_url))
     except AmbiguousDeploymentError as error:
         raise Failure(Exit.USAGE, str(error)) from error
-    except (NoDeploymentError, SettingsError) as error:
+    except (NoDeploymentError, NotAwsError, SettingsError) as error:
         raise Failure(Exit.UNREACHABLE, str(error)) from error
     except AWS_ERRORS as error:
         problem = explain(error)

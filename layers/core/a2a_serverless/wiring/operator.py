@@ -8,16 +8,16 @@ there is one way to read them.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from a2a_serverless.adapters.aws_access import session
+from a2a_serverless.adapters.aws_access import check_address, session
 from a2a_serverless.adapters.aws_clients import AwsClients
 from a2a_serverless.adapters.cloudformation_stacks import CloudFormationStacks, Stack
 from a2a_serverless.adapters.dynamodb_table import DynamoTable
-from a2a_serverless.adapters.system_clock import SystemClock
 from a2a_serverless.adapters.uncounted_metrics import UncountedMetrics
+from a2a_serverless.operations.webhooks import delivering
 from a2a_serverless.ports import Ports
 from a2a_serverless.ports.signing_keys import KeyPorts
 from a2a_serverless.settings import OperatorSettings
-from a2a_serverless.wiring.webhooks import key_ports, webhook_ports
+from a2a_serverless.wiring.webhooks import key_ports
 from a2a_serverless.wiring.world import ports
 
 OUTPUTS: Mapping[str, str] = {
@@ -73,11 +73,14 @@ def operator(access: Access) -> Operator:
     Raises:
         NoDeploymentError, AmbiguousDeploymentError: which it is cannot be said.
         SettingsError: what it tells of itself is not enough.
+        NotAwsError: something else answers where AWS is said to be.
     """
     said = OperatorSettings.from_environment({}) if access.stack else OperatorSettings.from_environment()
     name = said.tasks_table
     reached = session(region=access.region, profile=access.profile, endpoint_url=access.endpoint_url)
     clients = AwsClients(reached)
+    if access.endpoint_url is not None:
+        check_address(clients, access.endpoint_url)
     if not name:
         stack = _stack(CloudFormationStacks(clients.cloudformation()), access.stack)
         name, said = stack.name, OperatorSettings.from_environment(_variables(stack))
@@ -120,11 +123,7 @@ def _made(name: str, said: OperatorSettings, clients: AwsClients) -> Operator:
     made = replace(ports(said, clients=clients), metrics=UncountedMetrics())
 
     def keys() -> KeyPorts:
-        clock = SystemClock()
-        table = DynamoTable(clients.dynamodb(), said.tasks_table, clock)
-        webhooks = webhook_ports(said, table, clients, clock)
-        if webhooks is None:
-            raise NoDeploymentError(name)
-        return key_ports(said, table, webhooks.seals, clock)
+        table = DynamoTable(clients.dynamodb(), said.tasks_table, made.clock)
+        return key_ports(said, table, delivering(made).seals, made.clock)
 
     return Operator(name, made, keys)
