@@ -88,9 +88,14 @@ async def think(_: Turn, said: str) -> AsyncIterator[Update]:
 
 
 async def count(_: Turn, said: str) -> AsyncIterator[Update]:
-    """`count N`: an artifact in N parts, each of them an event."""
-    for number in range(int(said.split()[1])):
-        yield ArtifactChunk("numbers", parts=[Part(text=str(number))])
+    """`count N [PORT]`: an artifact in N parts, each an event; if a port is named, once it gives the word."""
+    number, *port = map(int, said.split()[1:])
+    if port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", *port)
+        await reader.read(1)
+        writer.close()
+    for each in range(number):
+        yield ArtifactChunk("numbers", parts=[Part(text=str(each))])
 
 
 async def spell(_: Turn, said: str) -> AsyncIterator[Update]:
