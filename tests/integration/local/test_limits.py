@@ -32,7 +32,7 @@ GATEWAY_SECONDS = 3.0
 
 @pytest.fixture(scope="module")
 def deployment() -> Deployment:
-    """What the template declares, with little time for JSON-RPC in its function, for HTTP+JSON at the gateway."""
+    """The template's, with little time for JSON-RPC in its function and for HTTP+JSON at the gateway."""
     declared = read_deployment(ROOT)
     functions = {
         name: replace(function, timeout_seconds=FUNCTION_SECONDS)
