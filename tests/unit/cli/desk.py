@@ -28,7 +28,7 @@ from tests.fakes.signing import FakeSigningKeys, fake_keys
 TASK = "0f8fad5b-d9cb-469f-a165-70867728950e"
 OTHER_TASK = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
 OWNER = "kKdB5uaUb9rUzTqWUXCtQlIWsjxWkqlMIVZbn7nPPoY"
-URL = "https://user-of-it.example/hooks/a2a?secret=hunter2"
+URL = "https://hooks.example/a2a?secret=hunter2"
 ENVIRONMENT = dict.fromkeys(("A2A_STACK", "AWS_ENDPOINT_URL", "AWS_REGION", "COLUMNS"))
 
 
@@ -85,12 +85,17 @@ class Desk:
     ) -> WebhookKey:
         """A webhook that was given up a minute after all others, its letter in the queue."""
         self.clock.sleep(60)
-        key, now = self.registered(config, task, **where), self.clock.now()
-        since = now - timedelta(hours=1)
-        letter = DeadLetter(key, 4, "user-of-it.example:443", reason, 8, since, now)
-        self.letters.put(letter)
+        since = self.clock.now() - timedelta(hours=1)
+        return self.gave_up(self.registered(config, task, **where), since, attempts=8, reason=reason)
+
+    def gave_up(self, key: WebhookKey, since: datetime, *, attempts: int, reason: str) -> WebhookKey:
+        """Give up a webhook now."""
+        now = self.clock.now()
+        self.letters.put(DeadLetter(key, 4, "hooks.example:443", reason, attempts, since, now))
         assert self.store.lease(key, "token", until=now + timedelta(seconds=30))
-        assert self.store.kill(key, "token", died_at=now, attempts=8, failing_since=since, reason=reason)
+        assert self.store.kill(
+            key, "token", died_at=now, attempts=attempts, failing_since=since, reason=reason
+        )
         return key
 
     def dead(self) -> list[WebhookKey]:

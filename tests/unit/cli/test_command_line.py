@@ -5,7 +5,9 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.main import get_command
@@ -40,6 +42,19 @@ def commands(
         yield from commands(each, (*path, name))
 
 
+def declared() -> Any:
+    """What the project says of itself."""
+    return tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
+
+
+def test_what_is_installed_under_the_commands_name_is_the_command() -> None:
+    entry = EntryPoint("a2a-serverless", declared()["scripts"]["a2a-serverless"], "console_scripts")
+
+    assert entry.load() is main
+
+
 @pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",)], ids=" ".join)
 def test_the_command_alone_shows_its_help(desk: Desk, arguments: tuple[str, ...]) -> None:
     result = desk.run(*arguments)
@@ -57,7 +72,7 @@ def test_a_group_alone_shows_its_help(desk: Desk) -> None:
 
 
 def test_the_version_is_the_packages(desk: Desk) -> None:
-    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
+    project = declared()
 
     assert desk.run("--version").stdout in (
         f"{project['name']} {project['version']}\n",

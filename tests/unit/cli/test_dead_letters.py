@@ -19,7 +19,7 @@ def test_a_dead_webhook_is_listed_with_all_that_is_known_of_it(desk: Desk) -> No
         "webhooks": [
             {
                 **members(key),
-                "host": "user-of-it.example:443",
+                "host": "hooks.example:443",
                 "undeliveredSince": printed(now - timedelta(hours=1)),
                 "attempts": 8,
                 "reason": "answered 410",
@@ -40,10 +40,10 @@ def test_a_person_sees_a_line_for_each_the_longest_dead_first(desk: Desk) -> Non
     assert result.exit_code == 0
     assert result.stdout == (
         "task                                  config  owner                                        host"
-        "                    undelivered since     attempts  reason        died at\n"
-        f"{TASK}  w-1     {OWNER}  user-of-it.example:443  2026-11-30T11:01:00Z  8         answered 410"
+        "               undelivered since     attempts  reason        died at\n"
+        f"{TASK}  w-1     {OWNER}  hooks.example:443  2026-11-30T11:01:00Z  8         answered 410"
         "  2026-11-30T12:01:00Z\n"
-        f"{OTHER_TASK}  w-2     {OWNER}  user-of-it.example:443  2026-11-30T11:02:00Z  8         no answer"
+        f"{OTHER_TASK}  w-2     {OWNER}  hooks.example:443  2026-11-30T11:02:00Z  8         no answer"
         "     2026-11-30T12:02:00Z\n"
         "2 dead webhooks of agents. 2 letters lie in the queue.\n"
     )
@@ -77,7 +77,7 @@ def test_on_a_narrow_terminal_each_webhook_is_a_block_and_nothing_is_cut_off(des
         f"task               {TASK}\n"
         f"config             w-{'x' * 100}\n"
         f"owner              {OWNER}\n"
-        "host               user-of-it.example:443\n"
+        "host               hooks.example:443\n"
         "undelivered since  2026-11-30T11:01:00Z\n"
         "attempts           8\n"
         "reason             answered 410\n"
