@@ -40,10 +40,17 @@ ROWS: Mapping[str, tuple[int, int, str]] = {
     "VERSION_NOT_SUPPORTED": (-32009, 400, "FAILED_PRECONDITION"),
     "INVALID_PARAMS": (-32602, 400, "INVALID_ARGUMENT"),
     "INTERNAL_ERROR": (-32603, 500, "INTERNAL"),
-    "UNAUTHENTICATED": (-31401, 401, "UNAUTHENTICATED"),
     "RATE_LIMITED": (-31429, 429, "RESOURCE_EXHAUSTED"),
 }
 """JSON-RPC code, HTTP status and its google.rpc name for each reason (specification 5.4, 9.5, 11.6)."""
+
+
+AT_THE_DOOR: Mapping[int, tuple[str, bytes]] = {
+    401: ("UNAUTHENTICATED", b'{"error":"Unauthorized"}'),
+    403: ("PERMISSION_DENIED", b'{"error":"Forbidden"}'),
+    503: ("UNAVAILABLE", b'{"error":"Unavailable"}'),
+}
+"""What whoever is not let in is answered with, over either binding, and what these tests call it."""
 
 
 class Refused(Exception):
@@ -145,6 +152,8 @@ class Client:
         return (_ask_jsonrpc if self.binding == "JSONRPC" else _ask_http_json)(self, method, fields)
 
     def _read(self, response: HttpResponse) -> tuple[Any, HttpResponse]:
+        if response.status in AT_THE_DOOR:
+            raise _turned_away(response)
         return (_read_jsonrpc if self.binding == "JSONRPC" else _read_http_json)(response), response
 
     def send(self, text: str = "tck-complete-task", *, message_id: str = "", **fields: Any) -> Any:
@@ -221,6 +230,15 @@ def whole(response: HttpResponse | StreamedResponse) -> HttpResponse:
     return HttpResponse(response.status, response.headers, b"".join(response.chunks))
 
 
+def _turned_away(response: HttpResponse) -> Refused:
+    reason, body = AT_THE_DOOR[response.status]
+    assert (response.body, response.headers["Content-Type"]) == (body, "application/json")
+    assert response.status != 401 or response.headers["WWW-Authenticate"]
+    assert response.status != 503 or int(response.headers["Retry-After"]) > 0
+    info = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "domain": "a2a-protocol.org"}
+    return Refused(body.decode(), [{**info, "reason": reason}])
+
+
 def _ask_jsonrpc(client: Client, method: str, fields: Fields) -> HttpResponse | StreamedResponse:
     body = json.dumps({"jsonrpc": "2.0", "id": "call-1", "method": method, "params": fields}).encode()
     return jsonrpc.answer(
@@ -239,7 +257,7 @@ def _read_jsonrpc(response: HttpResponse) -> Any:
     error = reply["error"]
     refused = Refused(error["message"], error["data"])
     code, status, _ = ROWS[refused.reason]
-    assert (error["code"], response.status) == (code, status if status in (401, 429) else 200)
+    assert (error["code"], response.status) == (code, status if status == 429 else 200)
     raise refused
 
 

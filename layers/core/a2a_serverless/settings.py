@@ -19,6 +19,7 @@ from a2a_serverless.protocol.scalars import Timestamp
 from a2a_serverless.tasks.log import PushKind
 
 REFERENCE = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*")
+KEPT_VALUE = re.compile(r"(secretsmanager|ssm|inline):(?=\S)")
 TOKEN = re.compile(r"([A-Za-z0-9_.-]{1,64}):([0-9a-f]{64})")
 
 
@@ -70,6 +71,13 @@ def _address(text: str) -> str:
     return text.rstrip("/")
 
 
+def _kept_value(text: str) -> str:
+    """Where a value lies: a secret, a parameter, or the text itself."""
+    if text and not KEPT_VALUE.match(text):
+        raise _wrong("must be secretsmanager:<name or ARN>, ssm:<name> or inline:<text>")
+    return text
+
+
 def _none_when_empty(value: object) -> object:
     return None if value == "" else value
 
@@ -108,8 +116,11 @@ class Settings(BaseModel):
         deployed_at: when this deployment was made, if it says.
         deduplication: whether a message id admits a message once.
         bearer_tokens: who may call, by token.
-        anonymous: whether callers without a token are served.
-        local_principal: whom every caller without a token is taken for; on one's own machine only.
+        credentials: where the access document lies that says who else may call, and for what; see
+        `bindings/README.md`. Empty means there is none.
+        anonymous: whether callers without a credential are served.
+        local_principal: whom every caller without a credential is taken for; on one's own machine only.
+        loopback_issuers: whether issuers of tokens may be on this machine; on one's own machine only.
         blocking_wait_seconds: longest wait of a SendMessage; a gateway that does not stream gives up at 29.
         streaming: whether answers leave piece by piece; needs a runtime loop and an integration that stream.
         stream_seconds: how long a stream stays open before it closes itself, to be gone on with.
@@ -141,8 +152,10 @@ class Settings(BaseModel):
     deployed_at: Annotated[Timestamp | None, BeforeValidator(_none_when_empty)] = None
     deduplication: Annotated[bool, _switch("on", "off")] = True
     bearer_tokens: Annotated[tuple[TokenHash, ...], BeforeValidator(_tokens)] = Field(default=(), repr=False)
+    credentials: Annotated[str, AfterValidator(_kept_value), Field(repr=False)] = ""
     anonymous: Annotated[bool, _switch("allowed", "refused")] = False
     local_principal: str = ""
+    loopback_issuers: Annotated[bool, _switch("allowed", "refused")] = False
     retention_days: Annotated[int, Field(ge=1, le=3650)] = 30
     blocking_wait_seconds: Annotated[float, Field(ge=0, le=900)] = 25
     streaming: Annotated[bool, _switch("on", "off")] = False
@@ -200,9 +213,11 @@ class Settings(BaseModel):
             SettingsError: a variable is missing or wrong, nobody would be let in, or webhooks lack something.
         """
         settings = cls._read(environ)
-        if not (settings.bearer_tokens or settings.anonymous or settings.local_principal):
+        named = settings.bearer_tokens or settings.credentials
+        if not (named or settings.anonymous or settings.local_principal):
             raise SettingsError(
-                "Nobody would be let in: give BEARER_TOKENS, or say ANONYMOUS=allowed to serve everybody."
+                "Nobody would be let in: give BEARER_TOKENS or CREDENTIALS, or say ANONYMOUS=allowed to let in "
+                "everybody."
             )
         return settings
 

@@ -30,6 +30,8 @@ ADAPTERS = {
     },
     "kms": {"encrypt": "kms:Encrypt", "decrypt": "kms:Decrypt"},
     "events": {"put_events": "events:PutEvents"},
+    "secretsmanager": {"get_secret_value": "secretsmanager:GetSecretValue"},
+    "ssm": {"get_parameter": "ssm:GetParameter"},
     "stepfunctions": {
         "start_execution": "states:StartExecution",
         "stop_execution": "states:StopExecution",
@@ -119,13 +121,13 @@ def test_every_call_of_an_adapter_is_granted_to_somebody_and_nothing_else_is() -
 @pytest.mark.parametrize(
     ("role", "never"),
     [
-        ("CardRole", {"s3", "states", "lambda", "sqs", "kms", "events"}),
+        ("CardRole", {"s3", "states", "lambda", "sqs", "events"}),
         ("JsonRpcRole", {"lambda", "events"}),
         ("HttpJsonRole", {"lambda", "events"}),
-        ("TurnRole", {"states", "lambda", "sqs", "kms", "events"}),
-        ("SweepRole", {"lambda", "kms", "events"}),
-        ("FanoutRole", {"states", "lambda", "kms"}),
-        ("PushRole", {"states", "lambda", "events"}),
+        ("TurnRole", {"states", "lambda", "sqs", "kms", "events", "secretsmanager", "ssm"}),
+        ("SweepRole", {"lambda", "kms", "events", "secretsmanager", "ssm"}),
+        ("FanoutRole", {"states", "lambda", "kms", "secretsmanager", "ssm"}),
+        ("PushRole", {"states", "lambda", "events", "secretsmanager", "ssm"}),
         ("TurnStateMachineRole", {"dynamodb", "s3", "states", "logs", "sqs", "kms", "events"}),
     ],
 )
@@ -141,6 +143,9 @@ def test_a_turn_deletes_nothing_and_the_two_bindings_may_do_the_same() -> None:
 LAMBDA = {"JsonRpcRole", "HttpJsonRole", "TurnRole", "SweepRole", "FanoutRole", "PushRole", "CardRole"}
 
 
+LETS_IN = {"JsonRpcRole", "HttpJsonRole", "CardRole"}
+
+
 def resources_of(role: str, action: str) -> set[str]:
     """What a role may do that to."""
     return {
@@ -152,7 +157,8 @@ def resources_of(role: str, action: str) -> set[str]:
 
 
 def test_only_deliveries_may_open_secrets() -> None:
-    opens = {role for role in LAMBDA if resources_of(role, "kms:Decrypt")}
+    webhooks = "${State.Outputs.SecretsKeyArn}"
+    opens = {role for role in LAMBDA if webhooks in resources_of(role, "kms:Decrypt")}
     seals = {role for role in LAMBDA if resources_of(role, "kms:Encrypt")}
 
     assert opens == {"PushRole"}
@@ -225,3 +231,63 @@ def test_tables_are_never_scanned() -> None:
     ]
 
     assert {name.partition("/index/")[2] for name in queried} == {"due", "by_state", "by_context"}
+
+
+def reads(role: str, **parameters: str) -> list[tuple[str, object]]:
+    """What a role may read of who may call, in a deployment with these parameters."""
+    [policy] = deployed(**parameters)[role]["Policies"]
+    return [
+        (each["Action"], each["Resource"])
+        for each in policy["PolicyDocument"]["Statement"]
+        if each["Sid"] in ("Callers", "OpenCallers")
+    ]
+
+
+SECRET = "arn:aws:secretsmanager:eu-central-1:210987654321:secret:callers-AbCdEf"
+OWN_KEY = "arn:aws:kms:us-east-1:123456789012:key/a-key"
+
+
+@pytest.mark.parametrize("role", sorted(LETS_IN))
+@pytest.mark.parametrize(
+    ("credentials", "granted"),
+    [
+        ("", []),
+        (
+            "secretsmanager:a2a/callers",
+            [
+                (
+                    "secretsmanager:GetSecretValue",
+                    "arn:aws:secretsmanager:us-east-1:123456789012:secret:a2a/callers-??????",
+                )
+            ],
+        ),
+        (f"secretsmanager:{SECRET}", [("secretsmanager:GetSecretValue", SECRET)]),
+        (
+            "ssm:/a2a/callers",
+            [("ssm:GetParameter", "arn:aws:ssm:us-east-1:123456789012:parameter/a2a/callers")],
+        ),
+    ],
+)
+def test_who_lets_callers_in_may_read_who_they_are_and_nothing_beside(
+    role: str, credentials: str, granted: list[tuple[str, str]]
+) -> None:
+    assert reads(role, Credentials=credentials) == granted
+    opened = reads(role, Credentials=credentials, CredentialsKeyArn=OWN_KEY) if credentials else []
+    assert opened == [*granted, *([("kms:Decrypt", OWN_KEY)] if credentials else [])]
+
+
+def test_a_key_of_ones_own_opens_only_what_is_read_through_the_service_that_keeps_it() -> None:
+    for service, credentials in {"ssm": "ssm:/callers", "secretsmanager": "secretsmanager:callers"}.items():
+        [policy] = deployed(Credentials=credentials, CredentialsKeyArn=OWN_KEY)["CardRole"]["Policies"]
+        [opens] = [each for each in policy["PolicyDocument"]["Statement"] if each["Sid"] == "OpenCallers"]
+
+        through = {"kms:ViaService": f"{service}.us-east-1.amazonaws.com"}
+        assert opens["Condition"] == {"StringEquals": through}
+
+
+def test_nobody_else_reads_who_may_call() -> None:
+    readers = {
+        role for role in LAMBDA if {"secretsmanager:GetSecretValue", "ssm:GetParameter"} & actions_of(role)
+    }
+
+    assert readers == LETS_IN

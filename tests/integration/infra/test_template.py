@@ -69,6 +69,7 @@ def test_a_deployer_can_choose_every_setting_but_those_that_are_for_a_machine_of
 
     assert set(variables()) - chosen - NOT_SETTINGS == {
         "LOCAL_PRINCIPAL",
+        "LOOPBACK_ISSUERS",
         "LOOPBACK_WEBHOOKS",
         "POWERTOOLS_METRICS_NAMESPACE",
     }
@@ -116,6 +117,7 @@ def test_cloudformation_refuses_a_deployment_that_neither_names_callers_nor_open
     assert rule == {
         "Fn::Or": [
             {"Fn::Not": [{"Fn::Equals": [{"Ref": "BearerTokens"}, ""]}]},
+            {"Fn::Not": [{"Fn::Equals": [{"Ref": "Credentials"}, ""]}]},
             {"Fn::Equals": [{"Ref": "Anonymous"}, "allowed"]},
         ]
     }

@@ -33,7 +33,7 @@ def test_a_token_names_its_principal(credentials: str, name: str) -> None:
     principal = Admittance(TOKENS).authenticate(asking(credentials))
 
     assert (principal.name, principal.anonymous) == (name, False)
-    assert principal.claims == {"iss": "bearer", "sub": name}
+    assert principal.claims == {"iss": "principals", "sub": name}
 
 
 def test_a_rotated_token_keeps_the_tasks_of_its_principal() -> None:
@@ -42,7 +42,7 @@ def test_a_rotated_token_keeps_the_tasks_of_its_principal() -> None:
         for secret in ("first", "rotated")
     }
 
-    assert owners == {owner_of("bearer", "alice")}
+    assert owners == {owner_of("principals", "alice")}
 
 
 @pytest.mark.parametrize(

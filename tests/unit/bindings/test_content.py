@@ -1,17 +1,17 @@
 """The artifacts route: whose content it is, and how a browser is told to treat it."""
 
 import hashlib
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from a2a_serverless.agent import ArtifactChunk, Part, Turn
+from a2a_serverless.bindings.caller import Admittance
 from a2a_serverless.bindings.content import MAX_CONTENT, disposition
 from a2a_serverless.operations.turns import run_turn
 from a2a_serverless.ports import Policy, Ports
 from tests.fakes.ports import fake_ports
-from tests.unit.bindings.asking import LOCAL, endpoint, parsed, rest, violations
+from tests.unit.bindings.asking import endpoint, parsed, rest, violations
 
 CONTENT = bytes(range(256)) * 4
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
@@ -80,7 +80,7 @@ def test_what_the_client_sent_has_an_address_too() -> None:
 
 def test_content_of_somebody_else_is_not_found() -> None:
     ports, task_id = delivered(FILE)
-    stranger = endpoint(ports, replace(LOCAL, local_principal="stranger"))
+    stranger = endpoint(ports, Admittance(local_principal="stranger"))
 
     foreign = rest("GET", f"/artifacts/{task_id}/report:1/0", at=stranger)
     missing = rest("GET", "/artifacts/none/report:1/0", at=stranger)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient
     from mypy_boto3_stepfunctions.client import SFNClient
 
+    from a2a_serverless.adapters.aws_values import SecretsManagerClient, SsmClient
     from a2a_serverless.adapters.cloudformation_stacks import CloudFormationClient
     from a2a_serverless.adapters.eventbridge_events import EventsClient
 
@@ -68,6 +69,16 @@ class AwsClients:
     def events(self) -> "EventsClient":
         """The client of the event bus."""
         return cast("EventsClient", self._session.create_client("events", config=_config(5.0)))
+
+    def secretsmanager(self) -> "SecretsManagerClient":
+        """The client of the secret that says who may call."""
+        return cast(
+            "SecretsManagerClient", self._session.create_client("secretsmanager", config=_config(3.0))
+        )
+
+    def ssm(self) -> "SsmClient":
+        """The client of the parameter that says who may call."""
+        return cast("SsmClient", self._session.create_client("ssm", config=_config(3.0)))
 
     def cloudformation(self) -> "CloudFormationClient":
         """The client of the stacks, for an operator's commands: no layer describes its service."""

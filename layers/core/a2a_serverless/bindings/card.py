@@ -13,7 +13,8 @@ from functools import cached_property, lru_cache
 from http import HTTPStatus
 
 from a2a_serverless.agent import AgentProfile
-from a2a_serverless.bindings.caller import Admittance
+from a2a_serverless.bindings.caller import Access, Admittance
+from a2a_serverless.bindings.caller.refusals import at_the_door
 from a2a_serverless.bindings.conditional import http_date, is_current
 from a2a_serverless.bindings.http import JSON, HttpRequest, HttpResponse
 from a2a_serverless.ports import Policy
@@ -22,11 +23,8 @@ from a2a_serverless.protocol.card import (
     AgentCard,
     AgentExtension,
     AgentInterface,
-    HTTPAuthSecurityScheme,
-    SecurityRequirement,
-    SecurityScheme,
-    StringList,
 )
+from a2a_serverless.protocol.errors import A2AError
 from a2a_serverless.protocol.parameters import SERVED_VERSIONS
 
 CARD_PATH = "/.well-known/agent-card.json"
@@ -37,7 +35,8 @@ MAX_AGE = 300
 BINDINGS = ("JSONRPC", "HTTP+JSON")
 """In order of preference. Both are served below the same address."""
 
-SCHEME = "bearer"
+
+HEALTHY = HttpResponse(200, {"Content-Type": JSON, "Cache-Control": "no-store"}, b'{"status":"healthy"}')
 
 
 @dataclass(frozen=True)
@@ -50,8 +49,9 @@ class CardSource:
     extensions: Sequence[AgentExtension] = ()
     deployed_at: datetime | None = None
 
-    def card(self, base_url: str) -> AgentCard:
-        """The card of this deployment as reached under an address."""
+    def card(self, base_url: str, access: Access | None = None) -> AgentCard:
+        """The card of this deployment as reached under an address, by those who may come in at present."""
+        access = access or self.admittance.access()
         profile = self.profile
         return AgentCard(
             name=profile.name,
@@ -69,10 +69,8 @@ class CardSource:
             default_input_modes=tuple(profile.input_modes),
             default_output_modes=tuple(profile.output_modes),
             skills=tuple(profile.skills),
-            security_schemes=self._schemes,
-            security_requirements=tuple(
-                SecurityRequirement(schemes={name: StringList()}) for name in self._schemes
-            ),
+            security_schemes=access.announced,
+            security_requirements=access.requirements,
         )
 
     @cached_property
@@ -84,15 +82,6 @@ class CardSource:
             extended_agent_card="extended_agent_card" in declared,
             extensions=tuple(self.extensions),
         )
-
-    @cached_property
-    def _schemes(self) -> dict[str, SecurityScheme]:
-        if not self.admittance.tokens:
-            return {}
-        scheme = HTTPAuthSecurityScheme(
-            scheme="Bearer", description="A token given to you by whoever runs the agent."
-        )
-        return {SCHEME: SecurityScheme(http_auth_security_scheme=scheme)}
 
 
 @dataclass(frozen=True)
@@ -111,16 +100,38 @@ class CardDesk:
         self._served = lru_cache(maxsize=16)(self._print)
 
     def answer(self, request: HttpRequest) -> HttpResponse:
-        """Answer a GET or HEAD of the card."""
-        served = self._served(self._source.admittance.address(request))
+        """Answer a GET or HEAD of the card; where it is closed, only to those who may come in."""
+        admittance = self._source.admittance
+        access = admittance.access()
+        if not access.public_card and (closed := self._refusal(request)) is not None:
+            return closed
+        served = self._served(admittance.address(request), access)
         modified = self._source.deployed_at
-        headers = {"ETag": served.etag, "Cache-Control": f"public, max-age={MAX_AGE}"}
+        whose = "public" if access.public_card else "private"
+        headers = {"ETag": served.etag, "Cache-Control": f"{whose}, max-age={MAX_AGE}"}
         if modified is not None:
             headers["Last-Modified"] = http_date(modified)
         if is_current(request, served.etag, modified):
             return HttpResponse(HTTPStatus.NOT_MODIFIED, headers)
         return HttpResponse(HTTPStatus.OK, {"Content-Type": JSON, **headers}, served.body)
 
-    def _print(self, base_url: str) -> ServedCard:
-        body = self._source.card(base_url).to_json().encode()
+    def health(self, request: HttpRequest) -> HttpResponse:
+        """Answer a GET or HEAD that asks whether the agent is well."""
+        closed = None if self._source.admittance.access().public_health else self._refusal(request)
+        return closed or HEALTHY
+
+    @property
+    def headers(self) -> tuple[str, ...]:
+        """The headers that credentials may come in, besides Authorization."""
+        return self._source.admittance.headers
+
+    def _refusal(self, request: HttpRequest) -> HttpResponse | None:
+        try:
+            self._source.admittance.authenticate(request)
+        except A2AError as error:
+            return at_the_door(error)
+        return None
+
+    def _print(self, base_url: str, access: Access) -> ServedCard:
+        body = self._source.card(base_url, access).to_json().encode()
         return ServedCard(body, f'"{hashlib.sha256(body).hexdigest()[:32]}"')

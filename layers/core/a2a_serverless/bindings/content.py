@@ -11,15 +11,20 @@ from http import HTTPStatus
 from urllib.parse import quote
 
 from a2a_serverless.bindings.caller import Principal
+from a2a_serverless.bindings.caller.principal import ForeignTenantError
 from a2a_serverless.bindings.conditional import is_current
 from a2a_serverless.bindings.failures import AnswerTooLargeError, MethodNotAllowedError
 from a2a_serverless.bindings.http import MAX_ANSWER, MAX_STREAMED, HttpRequest, HttpResponse
 from a2a_serverless.bindings.service import Endpoint
 from a2a_serverless.operations.contents import BINARY, ServedContent, read_content
+from a2a_serverless.protocol.errors import TaskNotFoundError
 from a2a_serverless.protocol.requests import GetTaskRequest
 
 MAX_CONTENT = MAX_ANSWER // 4 * 3
 """Bytes that can be answered at once: binary answers travel in base64, which makes four of three."""
+
+READ_BY = "GetTask"
+"""The operation whose scopes content asks for: it is a piece of a task."""
 
 MEDIA_TYPE = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+( *;[\x20-\x7e]*)?")
 UNSAFE_IN_QUOTES = re.compile(r'[^\x20-\x7e]|["\\/%]')
@@ -43,7 +48,11 @@ def content_response(
         raise MethodNotAllowedError(("GET", "HEAD", "OPTIONS"))
     tenant, task_id, where = place
     asked = GetTaskRequest.from_dict({"tenant": tenant, "id": task_id})
-    caller = principal.caller(asked.tenant, endpoint.admittance.address(request))
+    endpoint.admittance.permit(principal, READ_BY)
+    try:
+        caller = principal.caller(asked.tenant, endpoint.admittance.address(request))
+    except ForeignTenantError:
+        raise TaskNotFoundError from None
     served = read_content(endpoint.ports, caller, asked.id, where)
     etag = f'"{served.sha256}"'
     validators = {"ETag": etag, "Cache-Control": "private, no-cache"}

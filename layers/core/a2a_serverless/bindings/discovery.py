@@ -17,8 +17,6 @@ READING = ["GET", "HEAD"]
 TEXT = (JSON, JWK_SET)
 """Media types that need not travel in base64: all there are."""
 
-HEALTHY = HttpResponse(200, {"Content-Type": JSON, "Cache-Control": "no-store"}, b'{"status":"healthy"}')
-
 
 def discovery(desk: CardDesk, keys: KeyDesk | None = None) -> FastAPI:
     """The application of the card's function, for Mangum to run; without keys they have no address."""
@@ -29,13 +27,13 @@ def discovery(desk: CardDesk, keys: KeyDesk | None = None) -> FastAPI:
         return _sent(desk.answer(request_of(request.scope["aws.event"])))
 
     @app.api_route("/health", methods=READING)
-    async def health() -> Response:
-        return _sent(HEALTHY)
+    async def health(request: Request) -> Response:
+        return _sent(desk.health(request_of(request.scope["aws.event"])))
 
     @app.options(CARD_PATH)
     @app.options("/health")
     async def options() -> Response:
-        return _sent(preflight())
+        return _sent(preflight(desk.headers))
 
     if keys is not None:
         _add_keys(app, keys)

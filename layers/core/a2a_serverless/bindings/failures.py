@@ -8,7 +8,6 @@ here.
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 
-from a2a_serverless.bindings.caller import CHALLENGE
 from a2a_serverless.bindings.http import MAX_BODY, HttpRequest
 from a2a_serverless.ports import Incidents
 from a2a_serverless.protocol.errors import (
@@ -18,7 +17,6 @@ from a2a_serverless.protocol.errors import (
     InvalidRequestError,
     MethodNotFoundError,
     RateLimitedError,
-    UnauthenticatedError,
 )
 
 RETRY_AFTER = {"Retry-After": "5"}
@@ -85,8 +83,6 @@ def public(error: Exception, incidents: Incidents, request: HttpRequest) -> A2AE
 def headers_of(error: A2AError) -> Mapping[str, str]:
     """What HTTP wants said beside the status of an error (RFC 9110, 11.6.1, 10.2.1, 10.2.3)."""
     match error:
-        case UnauthenticatedError():
-            return CHALLENGE
         case MethodNotAllowedError(allowed=allowed):
             return {"Allow": ", ".join(allowed)}
         case RateLimitedError():

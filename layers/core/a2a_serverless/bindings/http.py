@@ -3,7 +3,7 @@
 The vocabulary of the bindings. Knows no event of API Gateway, no operation and no error.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -31,9 +31,10 @@ CORS = {
 }
 """On every answer, errors included: without them a browser shows its page nothing but "network error"."""
 
+ALLOW_HEADERS = "Access-Control-Allow-Headers"
 PREFLIGHT = {
     "Access-Control-Allow-Methods": "GET, HEAD, POST, DELETE, OPTIONS",
-    "Access-Control-Allow-Headers": f"{VERSION}, {EXTENSIONS}, Authorization, Content-Type, Last-Event-ID",
+    ALLOW_HEADERS: f"{VERSION}, {EXTENSIONS}, Authorization, Content-Type, Last-Event-ID",
     "Access-Control-Max-Age": "7200",
 }
 
@@ -102,6 +103,7 @@ class StreamedResponse:
     chunks: Iterator[bytes]
 
 
-def preflight() -> HttpResponse:
-    """What a browser wants to know before it sends a page's request."""
-    return HttpResponse(HTTPStatus.NO_CONTENT, PREFLIGHT)
+def preflight(headers: Iterable[str] = ()) -> HttpResponse:
+    """What a browser wants to know before it sends a page's request; it may send these headers too."""
+    allowed = ", ".join((PREFLIGHT[ALLOW_HEADERS], *headers))
+    return HttpResponse(HTTPStatus.NO_CONTENT, {**PREFLIGHT, ALLOW_HEADERS: allowed})

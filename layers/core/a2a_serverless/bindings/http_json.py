@@ -9,6 +9,7 @@ nothing. Addresses are strict: a slash at the end is another address.
 import json
 from http import HTTPStatus
 
+from a2a_serverless.bindings.caller.refusals import at_the_door
 from a2a_serverless.bindings.content import content_response
 from a2a_serverless.bindings.failures import (
     MethodNotAllowedError,
@@ -38,7 +39,7 @@ from a2a_serverless.protocol.protojson import ProtoModel
 def answer(endpoint: Endpoint, request: HttpRequest) -> HttpResponse | StreamedResponse:
     """Answer one HTTP request to the HTTP+JSON interface or to the artifacts route."""
     if request.method == "OPTIONS":
-        return preflight()
+        return preflight(endpoint.admittance.headers)
     response: HttpResponse | StreamedResponse
     try:
         response = _reply(endpoint, request)
@@ -57,6 +58,7 @@ def _reply(endpoint: Endpoint, request: HttpRequest) -> HttpResponse | StreamedR
             return content_response(endpoint, request, principal, content)
         raise MethodNotFoundError("There is nothing at this address")
     operation = _operation(found, request)
+    endpoint.admittance.permit(principal, operation.method)
     service = negotiated(endpoint, request)
     check_body(request)
     params = request_fields(operation, request, found.fields)
@@ -111,7 +113,9 @@ def _media_type(request: HttpRequest) -> str:
 
 
 def _refusal(error: A2AError, request: HttpRequest) -> HttpResponse:
-    """The one place where an error becomes a google.rpc.Status (11.6)."""
+    """The one place where an error becomes a google.rpc.Status (11.6); a stranger gets none."""
+    if (closed := at_the_door(error)) is not None:
+        return closed
     body = {
         "error": {
             "code": int(error.http_status),

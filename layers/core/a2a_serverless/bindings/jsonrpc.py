@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from a2a_serverless.bindings.caller import Principal
+from a2a_serverless.bindings.caller.refusals import at_the_door
 from a2a_serverless.bindings.failures import (
     MethodNotAllowedError,
     check_answer,
@@ -75,7 +76,7 @@ class BadEnvelopeError(InvalidRequestError):
 def answer(endpoint: Endpoint, request: HttpRequest) -> HttpResponse | StreamedResponse:
     """Answer one HTTP request to the JSON-RPC interface."""
     if request.method == "OPTIONS":
-        return preflight()
+        return preflight(endpoint.admittance.headers)
     request_id: Id = None
     try:
         principal = _caller(endpoint, request)
@@ -90,9 +91,9 @@ def answer(endpoint: Endpoint, request: HttpRequest) -> HttpResponse | StreamedR
 
 def _caller(endpoint: Endpoint, request: HttpRequest) -> Principal:
     """Who calls, and whether the body may be read at all: nothing of it is before the caller is known."""
+    principal = endpoint.admittance.authenticate(request)
     if request.method != "POST":
         raise MethodNotAllowedError(ALLOWED)
-    principal = endpoint.admittance.authenticate(request)
     if request.media_type not in (None, JSON, A2A_JSON):
         raise ContentTypeNotSupportedError(f"The request must be {JSON}")
     check_body(request)
@@ -129,6 +130,7 @@ def _reply(
     operation = OPERATION_OF_METHOD.get(call.method)
     if operation is None:
         raise MethodNotFoundError
+    endpoint.admittance.permit(principal, operation.method)
     if not isinstance(call.params, Mapping):
         raise InvalidParamsError.of("params", "must be an object")
     called = OperationCall(endpoint, request, principal, operation, call.params)
@@ -171,7 +173,9 @@ def _envelope(request_id: Id, result: str) -> str:
 
 
 def _refusal(error: A2AError, request_id: Id) -> HttpResponse:
-    """The one place where an error becomes a JSON-RPC error object (9.5)."""
+    """The one place where an error becomes a JSON-RPC error object (9.5); a stranger gets none."""
+    if (closed := at_the_door(error)) is not None:
+        return closed
     reply = {
         "jsonrpc": "2.0",
         "id": request_id,

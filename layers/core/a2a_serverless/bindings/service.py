@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from a2a_serverless.bindings.caller import Admittance, Principal
+from a2a_serverless.bindings.caller.principal import ForeignTenantError
 from a2a_serverless.bindings.http import MAX_ANSWER, MAX_STREAMED, HttpRequest
 from a2a_serverless.bindings.patience import Steps
 from a2a_serverless.operations.cancel import cancel_task
@@ -20,7 +21,7 @@ from a2a_serverless.operations.streams import Frames, send_streaming_message, su
 from a2a_serverless.operations.webhooks import create_config, delete_config, get_config, list_configs
 from a2a_serverless.ports import Caller, Ports
 from a2a_serverless.protocol.card import AgentExtension
-from a2a_serverless.protocol.errors import ExtensionSupportRequiredError
+from a2a_serverless.protocol.errors import ExtensionSupportRequiredError, TaskNotFoundError
 from a2a_serverless.protocol.operations import Operation
 from a2a_serverless.protocol.parameters import (
     EXTENSIONS,
@@ -126,6 +127,8 @@ class OperationCall:
         caller, asked = self._read()
         ports = self.endpoint.ports
         until = min(ports.clock.now() + self.endpoint.stream_time, self.request.deadline - CLOSING_TIME)
+        if self.principal.expires is not None:
+            until = min(until, self.principal.expires)
         if self.operation.method == "SendStreamingMessage":
             return send_streaming_message(ports, caller, asked, until)
         return subscribe_to_task(ports, caller, asked, until, self._last_event_id())
@@ -144,8 +147,23 @@ class OperationCall:
         return self.request.header(LAST_EVENT_ID) or next(iter(queried), None)
 
     def _read(self) -> tuple[Caller, Any]:
-        """The request's parameters as the operation's own type, and the caller for the tenant they name."""
+        """The request's parameters as the operation's own type, and the caller for the tenant they name.
+
+        A task of a tenant that is not the caller's to ask for is a task that is not there.
+        """
         require(self.endpoint.ports, self.operation)
         asked = self.operation.request.from_dict(self.params)
         tenant: str | None = getattr(asked, "tenant", None)
-        return self.principal.caller(tenant, self.endpoint.admittance.address(self.request)), asked
+        try:
+            return self.principal.caller(tenant, self.endpoint.admittance.address(self.request)), asked
+        except ForeignTenantError:
+            if _names_a_task(asked):
+                raise TaskNotFoundError from None
+            raise
+
+
+def _names_a_task(asked: object) -> bool:
+    """Whether a request is about a task that there must be already."""
+    message = getattr(asked, "message", None)
+    named = (getattr(asked, "id", None), getattr(asked, "task_id", None), getattr(message, "task_id", None))
+    return any(named)

@@ -1,11 +1,16 @@
 """What the settings decide, in the words of the operations and the bindings."""
 
+from collections.abc import Callable
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from a2a_serverless.agent import AgentProfile
-from a2a_serverless.bindings.caller import Admittance, Token
+from a2a_serverless.bindings.caller import Access, Admittance, Token
 from a2a_serverless.ports import Policy, WebhookPolicy
 from a2a_serverless.settings import Settings
+
+if TYPE_CHECKING:
+    from a2a_serverless.adapters.aws_clients import AwsClients
 
 LEASE = 3
 """How long whoever delivers is trusted to live, in times that a receiver may take: one for the receiver, the
@@ -41,11 +46,23 @@ def _capabilities(settings: Settings) -> frozenset[str]:
     return frozenset(name for name, here in works.items() if here)
 
 
-def admittance(settings: Settings) -> Admittance:
-    """Who is let in, and under which address."""
+def admittance(settings: Settings, clients: "AwsClients | None" = None) -> Admittance:
+    """Who is let in, and under which address.
+
+    Raises:
+        SettingsError: the access document cannot be read, or cannot be gone by.
+    """
     return Admittance(
         tokens=tuple(Token(name, sha256) for name, sha256 in settings.bearer_tokens),
+        access=_access(settings, clients) if settings.credentials else None,
         anonymous=settings.anonymous,
         local_principal=settings.local_principal,
         base_url=settings.base_url,
     )
+
+
+def _access(settings: Settings, clients: "AwsClients | None") -> Callable[[], Access]:
+    # Nothing of what reads an access document is loaded where there is none.
+    from a2a_serverless.wiring.access import access  # noqa: PLC0415
+
+    return access(settings, clients)

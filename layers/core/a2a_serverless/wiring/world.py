@@ -15,9 +15,10 @@ from a2a_serverless.adapters.s3_contents import S3Contents
 from a2a_serverless.adapters.stepfunctions_executions import StepFunctionsExecutions
 from a2a_serverless.adapters.system_clock import SystemClock
 from a2a_serverless.adapters.uuid_identifiers import UuidIdentifiers
-from a2a_serverless.ports import Answer, Identifiers, Incidents, Metrics, Policy, Ports
+from a2a_serverless.ports import Answer, Metrics, Policy, Ports
 from a2a_serverless.settings import Settings
 from a2a_serverless.wiring.decided import policy
+from a2a_serverless.wiring.incidents import incidents
 from a2a_serverless.wiring.late import late
 from a2a_serverless.wiring.webhooks import webhook_ports
 
@@ -40,7 +41,7 @@ def ports(
         contents=contents,
         streams=DynamoStreamPlaces(table),
         due=DynamoDue(table),
-        incidents=late(lambda: _incidents(settings, identifiers)),
+        incidents=late(lambda: incidents(settings, identifiers)),
         metrics=late(lambda: _metrics(settings)),
         clock=clock,
         identifiers=identifiers,
@@ -50,17 +51,7 @@ def ports(
     )
 
 
-def _incidents(settings: Settings, identifiers: Identifiers) -> Incidents:
-    # Powertools costs a tenth of a second to load, and an API function that meets no error never needs it.
-    from aws_lambda_powertools import Logger  # noqa: PLC0415
-
-    from a2a_serverless.adapters.powertools_incidents import PowertoolsIncidents  # noqa: PLC0415
-
-    logger = Logger(service=settings.powertools_service_name, level=settings.log_level)
-    return PowertoolsIncidents(logger, identifiers)
-
-
 def _metrics(settings: Settings) -> Metrics:
-    from a2a_serverless.adapters.powertools_metrics import PowertoolsMetrics  # noqa: PLC0415  as above
+    from a2a_serverless.adapters.powertools_metrics import PowertoolsMetrics  # noqa: PLC0415  made late
 
     return PowertoolsMetrics(settings.powertools_service_name, settings.powertools_metrics_namespace)
