@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -182,6 +183,15 @@ def test_what_a_function_crashed_over_shows_again_when_its_time_out_of_sight_is_
     pokes.send(message(told, how, do=how))
 
     assert [told.line(), told.line()] == [f"{how} 1 of 1", f"{how} 2 of 1"]
+
+
+def test_of_many_messages_sent_while_others_are_deleted_none_is_lost(pokes: Queue, told: Listener) -> None:
+    names = [f"{sender}-{number}" for sender in range(8) for number in range(10)]
+
+    with ThreadPoolExecutor(8) as senders:
+        list(senders.map(lambda name: pokes.send(message(told, name)), names))
+
+    assert {told.line().partition(" ")[0] for _ in names} == set(names)
 
 
 @pytest.mark.usefixtures("impatient")

@@ -60,14 +60,16 @@ class Aws:
             return session.client(service, endpoint_url=endpoint, config=config)
 
         self.dynamodb, self.stepfunctions, self.s3 = map(client, ("dynamodb", "stepfunctions", "s3"))
+        self.kms = client("kms")
         self.functions = client("lambda", stack.lambda_endpoint)
         variables = deployment.functions["TurnFunction"].environment
         self.table = variables["TASKS_TABLE"]
         self.bucket = variables["CONTENT_BUCKET"]
+        self.secrets_key = variables["SECRETS_KEY"]
         self.machine = variables["TURN_STATE_MACHINE_ARN"]
 
     def close(self) -> None:
-        for client in (self.dynamodb, self.stepfunctions, self.s3, self.functions):
+        for client in (self.dynamodb, self.stepfunctions, self.s3, self.kms, self.functions):
             client.close()
 
 
@@ -177,3 +179,15 @@ def test_the_table_and_its_indexes_are_those_of_the_template(aws: Aws) -> None:
         "by_context",
     }
     assert table["StreamSpecification"] == {"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"}
+
+
+def test_secrets_are_sealed_by_the_key_that_the_functions_know(aws: Aws) -> None:
+    sealed = aws.kms.encrypt(KeyId=aws.secrets_key, Plaintext=b"secret", EncryptionContext={"task": "t"})
+    opened = aws.kms.decrypt(CiphertextBlob=sealed["CiphertextBlob"], EncryptionContext={"task": "t"})
+
+    assert opened["Plaintext"] == b"secret"
+    key = aws.kms.describe_key(KeyId=opened["KeyId"])["KeyMetadata"]
+    assert (key["KeyState"], key["KeySpec"]) == ("Enabled", "SYMMETRIC_DEFAULT")
+    assert aws.kms.get_key_rotation_status(KeyId=opened["KeyId"])["KeyRotationEnabled"] is True
+    with pytest.raises(aws.kms.exceptions.InvalidCiphertextException):
+        aws.kms.decrypt(CiphertextBlob=sealed["CiphertextBlob"], EncryptionContext={"task": "u"})
