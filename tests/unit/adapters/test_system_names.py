@@ -2,6 +2,7 @@
 
 import socket
 from ipaddress import ip_address
+from threading import Event
 from typing import Any
 
 import pytest
@@ -56,3 +57,12 @@ def test_what_cannot_be_a_name_has_no_address(host: str) -> None:
 @pytest.mark.parametrize("host", ["localhost", "2130706433", "0x7f.1"])
 def test_this_machine_is_recognized_by_every_spelling_that_the_system_reads(host: str) -> None:
     assert set(SystemNames().addresses(host)) <= {"127.0.0.1", "::1"}
+
+
+def test_a_name_server_that_does_not_answer_is_not_waited_for() -> None:
+    never = Event()
+    names = SystemNames(lambda *_, **__: found("203.0.113.7") if never.wait(60) else [], patience=0.01)
+
+    with pytest.raises(UnresolvableNameError):
+        names.addresses("hooks.example")
+    never.set()
