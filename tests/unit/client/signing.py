@@ -57,7 +57,7 @@ def signed(*signatures: Mapping[str, str], **changed: Any) -> bytes:
     return json.dumps({**CARD, **changed, "signatures": list(signatures)}).encode()
 
 
-def jwk(algorithm: str, kid: str = "key-1", **members: Any) -> dict[str, Any]:
+def jwk(algorithm: str, kid: Any = "key-1", **members: Any) -> dict[str, Any]:
     """The public half of the key for an algorithm; a member that is None is left out."""
     written = WRITERS[algorithm](KEYS[algorithm].public_key(), as_dict=True)
     return {name: value for name, value in {**written, "kid": kid, **members}.items() if value is not None}
