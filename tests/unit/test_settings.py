@@ -44,6 +44,8 @@ ALL = {
     "LOOPBACK_WEBHOOKS": "allowed",
     "SIGNING_KEY_DAYS": "30",
     "EVENT_BUS": "tasks",
+    "CARD_SIGNING_KEYS": "alias/new, arn:aws:kms:eu-central-1:123456789012:key/mrk-1a",
+    "EXTENDED_CARD": "my.profile:extended_card",
     "LOG_LEVEL": "DEBUG",
     "POWERTOOLS_SERVICE_NAME": "my-agent",
     "POWERTOOLS_METRICS_NAMESPACE": "Mine",
@@ -99,6 +101,36 @@ def test_webhooks_are_told_only_of_what_there_is(kinds: str) -> None:
         Settings.from_environment({**ALL, "WEBHOOK_EVENTS": kinds})
 
 
+def test_what_signs_and_extends_a_card_is_read() -> None:
+    settings = Settings.from_environment(ALL)
+
+    assert settings.card_signing_keys == ("alias/new", "arn:aws:kms:eu-central-1:123456789012:key/mrk-1a")
+    assert settings.extended_card == "my.profile:extended_card"
+    none = Settings.from_environment(LEAST)
+    assert (none.card_signing_keys, none.card_signing_secret, none.extended_card) == ((), "", "")
+
+
+SECRET = {"CARD_SIGNING_SECRET": "ssm:/card", "CARD_SIGNING_KID": "default"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"BASE_URL": "", "CARD_SIGNING_KEYS": "alias/card"}, "BASE_URL"),
+        ({"BASE_URL": "", "CARD_SIGNING_KEYS": "", **SECRET}, "BASE_URL"),
+        (SECRET, "either CARD_SIGNING_KEYS or CARD_SIGNING_SECRET"),
+        ({"CARD_SIGNING_KEYS": "", **SECRET, "CARD_SIGNING_KID": ""}, "CARD_SIGNING_KID"),
+        ({"CARD_SIGNING_KEYS": "", "CARD_SIGNING_KID": "default"}, "CARD_SIGNING_SECRET"),
+        ({"BEARER_TOKENS": "", "LOCAL_PRINCIPAL": "", "ANONYMOUS": "allowed"}, "EXTENDED_CARD"),
+    ],
+)
+def test_a_card_that_lacks_what_it_needs_keeps_a_function_from_starting(
+    changed: dict[str, str], named: str
+) -> None:
+    with pytest.raises(SettingsError, match=named):
+        Settings.from_environment({**ALL, **changed})
+
+
 def test_what_has_a_plain_default_may_be_left_out_or_empty() -> None:
     empty = {
         "BASE_URL": "",
@@ -106,6 +138,10 @@ def test_what_has_a_plain_default_may_be_left_out_or_empty() -> None:
         "BEARER_TOKENS": "",
         "AGENT_PROFILE": "",
         "LOCAL_PRINCIPAL": "",
+        "CARD_SIGNING_KEYS": "",
+        "CARD_SIGNING_SECRET": "",
+        "CARD_SIGNING_KID": "",
+        "EXTENDED_CARD": "",
     }
 
     assert Settings.from_environment({**LEAST, **empty}) == Settings.from_environment(LEAST)
@@ -136,6 +172,11 @@ def test_a_missing_variable_is_refused_by_name(name: str) -> None:
         ("AGENT", "a2a-agents:agent"),
         ("AGENT_PROFILE", "profile"),
         ("INSTANT_ANSWER", "a.b:c:d"),
+        ("EXTENDED_CARD", "extended"),
+        ("CARD_SIGNING_KEYS", "alias/card,"),
+        ("CARD_SIGNING_KEYS", "alias/card key"),
+        ("CARD_SIGNING_SECRET", "hunter2hunter2hunter2hunter2hunter2"),
+        ("CARD_SIGNING_KID", "a key"),
         ("BASE_URL", "agent.example"),
         ("BASE_URL", "ftp://agent.example"),
         ("BASE_URL", "https://user:secret@agent.example"),

@@ -21,6 +21,8 @@ from a2a_serverless.tasks.log import PushKind
 REFERENCE = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*")
 KEPT_VALUE = re.compile(r"(secretsmanager|ssm|inline):(?=\S)")
 TOKEN = re.compile(r"([A-Za-z0-9_.-]{1,64}):([0-9a-f]{64})")
+KMS_KEY = re.compile(r"[A-Za-z0-9:/_-]{1,2048}")
+KEY_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
 
 class SettingsError(Exception):
@@ -93,6 +95,22 @@ def _tokens(text: str) -> tuple[TokenHash, ...]:
     return tuple(tokens)
 
 
+def _kms_keys(value: object) -> object:
+    """`key,...`: ids, ARNs or aliases of keys in KMS."""
+    if not isinstance(value, str):
+        return value
+    keys = tuple(key.strip() for key in value.split(",")) if value.strip() else ()
+    if not all(map(KMS_KEY.fullmatch, keys)):
+        raise _wrong("must be a comma list of ids, ARNs or aliases of KMS keys")
+    return keys
+
+
+def _key_name(text: str) -> str:
+    if text and not KEY_NAME.fullmatch(text):
+        raise _wrong("must be a name of letters, digits, dots, hyphens and underscores")
+    return text
+
+
 def _kinds(value: object) -> object:
     """`states,artifacts,...`: what webhooks are told of."""
     if not isinstance(value, str):
@@ -138,6 +156,10 @@ class Settings(BaseModel):
         loopback_webhooks: whether webhooks may point at this machine; for tests only.
         signing_key_days: how long a key signs webhooks before the next one does.
         event_bus: name or ARN of the EventBridge bus that is told of changes of state; empty for none.
+        card_signing_keys: the keys in KMS that sign the card, the one that is to stay first; none leaves it
+        unsigned. card_signing_secret, card_signing_kid: where a secret lies that signs it instead, and under
+        which name verifiers know it.
+        extended_card: `module:attribute` of what callers' own cards have more; empty for no such cards.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
@@ -176,6 +198,10 @@ class Settings(BaseModel):
     loopback_webhooks: Annotated[bool, _switch("allowed", "refused")] = False
     signing_key_days: Annotated[int, Field(ge=1, le=3650)] = 90
     event_bus: str = ""
+    card_signing_keys: Annotated[tuple[str, ...], BeforeValidator(_kms_keys)] = ()
+    card_signing_secret: Annotated[str, AfterValidator(_kept_value), Field(repr=False)] = ""
+    card_signing_kid: Annotated[str, AfterValidator(_key_name)] = ""
+    extended_card: Reference = ""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
     powertools_service_name: str = "a2a-serverless"
     powertools_metrics_namespace: str = "A2AServerless"
@@ -210,14 +236,16 @@ class Settings(BaseModel):
         """Read the environment.
 
         Raises:
-            SettingsError: a variable is missing or wrong, nobody would be let in, or webhooks lack something.
+            SettingsError: a variable is missing or wrong, nobody would be let in, or webhooks, a signature or
+            extended cards lack something.
         """
         settings = cls._read(environ)
+        _check_cards(settings)
         named = settings.bearer_tokens or settings.credentials
         if not (named or settings.anonymous or settings.local_principal):
             raise SettingsError(
-                "Nobody would be let in: give BEARER_TOKENS or CREDENTIALS, or say ANONYMOUS=allowed to let in "
-                "everybody."
+                "Nobody would be let in: give BEARER_TOKENS or CREDENTIALS,"
+                " or say ANONYMOUS=allowed to let in everybody."
             )
         return settings
 
@@ -265,6 +293,23 @@ class OperatorSettings(Settings):
             SettingsError: a variable is wrong, or webhooks lack something.
         """
         return cls._read({name: environ[name] for name in OPERATED if name in environ})
+
+
+def _check_cards(settings: Settings) -> None:
+    if settings.card_signing_keys and settings.card_signing_secret:
+        raise SettingsError("Give either CARD_SIGNING_KEYS or CARD_SIGNING_SECRET, not both.")
+    if bool(settings.card_signing_secret) != bool(settings.card_signing_kid):
+        raise SettingsError(
+            "CARD_SIGNING_SECRET needs CARD_SIGNING_KID, the name of the secret, and vice versa."
+        )
+    if (settings.card_signing_keys or settings.card_signing_secret) and not settings.base_url:
+        raise SettingsError("A card is signed for the address it was configured for: give BASE_URL.")
+    if settings.extended_card and not (
+        settings.bearer_tokens or settings.credentials or settings.local_principal
+    ):
+        raise SettingsError(
+            "EXTENDED_CARD is for callers who say who they are: give BEARER_TOKENS or CREDENTIALS."
+        )
 
 
 def _faults(error: ValidationError) -> str:
