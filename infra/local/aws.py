@@ -26,7 +26,13 @@ class AwsDidNotStartError(Exception):
 class Aws:
     """moto in a process of its own; the port is known before it runs, and early requests wait."""
 
-    def __init__(self, deployment: Deployment, functions_address: str, card_keys: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        deployment: Deployment,
+        functions_address: str,
+        card_keys: Sequence[str] = (),
+        secrets: Mapping[str, str] | None = None,
+    ) -> None:
         self._listener = listen()
         self._port: int = self._listener.getsockname()[1]
         self._plan = {
@@ -36,6 +42,7 @@ class Aws:
             "state": deployment.state,
             "state_parameters": deployment.state_parameters,
             "card_keys": list(card_keys),
+            "secrets": dict(secrets or {}),
             "state_machine": deployment.state_machine,
             "state_machine_definition": deployment.state_machine_definition,
             "queue_sources": [asdict(source) for source in deployment.queue_sources],

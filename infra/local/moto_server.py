@@ -10,6 +10,7 @@ from typing import Any
 from moto.cloudformation.models import cloudformation_backends
 from moto.core.config import default_user_config
 from moto.kms.models import kms_backends
+from moto.secretsmanager.models import secretsmanager_backends
 from moto.stepfunctions.parser.models import stepfunctions_parser_backends
 
 from infra.local import moto_changes, moto_dynamodb, moto_queues, moto_signatures, moto_tasks
@@ -73,4 +74,21 @@ def create(plan: dict[str, Any]) -> None:
         name=plan["state_machine"],
         definition=plan["state_machine_definition"],
         roleArn=f"arn:aws:iam::{ACCOUNT}:role/local",
+    )
+    for name, text in plan["secrets"].items():
+        keep(name, text)
+
+
+def keep(name: str, text: str) -> None:
+    """Put a secret into Secrets Manager."""
+    secretsmanager_backends[ACCOUNT][REGION].create_secret(
+        name=name,
+        secret_string=text,
+        secret_binary=None,
+        description=None,
+        tags=None,
+        kms_key_id=None,
+        client_request_token=None,
+        replica_regions=[],
+        force_overwrite=False,
     )

@@ -14,6 +14,9 @@ from typing import Final, NoReturn
 
 MODULE_ATTRIBUTE: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 PRINCIPAL: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+CALLERS_SECRET: Final = "a2a-local/callers"  # noqa: S105 - a name, no secret
+"""Name of the secret that holds the access document."""
+
 BEARER_TOKEN: Final = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
 PARAMETER: Final = re.compile(r"[A-Za-z0-9]+")
 
@@ -25,7 +28,8 @@ ends it.
 
 EPILOG: Final = """\
 profiles:
-  default      every caller is the one principal "local"; with --token, callers must show a token
+  default      every caller is the one principal "local"; with --token or --credentials, callers must
+               show who they are
   conformance  anonymous callers, no de-duplication of message ids, loopback webhooks allowed,
                the agent of the conformance tests
 
@@ -54,6 +58,8 @@ class Options:
     profile: str
     tokens: Mapping[str, str]
     """Name of each principal → its token."""
+    credentials: Path | None
+    """The access document's file."""
     turn_timeout_seconds: float | None
     buffered: bool
     """Whether the API answers in one piece, as a deployment with Streaming=buffered does."""
@@ -79,6 +85,7 @@ def parse(arguments: Sequence[str]) -> Options:
         agent=given.agent or DEFAULT_AGENT[given.profile],
         profile=given.profile,
         tokens=dict(given.token),
+        credentials=given.credentials,
         turn_timeout_seconds=given.turn_timeout,
         buffered=given.buffered,
         loopback_webhooks=given.loopback_webhooks or given.profile == "conformance",
@@ -119,6 +126,12 @@ def command_line() -> argparse.ArgumentParser:
         default=[],
         metavar="NAME=TOKEN",
         help="a principal and its bearer token; may be repeated",
+    )
+    parser.add_argument(
+        "--credentials",
+        type=Path,
+        metavar="FILE",
+        help="an access document, put into Secrets Manager: callers by password, API key or JWT too",
     )
     parser.add_argument(
         "--turn-timeout",
@@ -170,9 +183,12 @@ def function_variables(options: Options, *, base_url: str, deployed_at: str) -> 
         "DEDUPLICATION": "on",
         "ANONYMOUS": "refused",
         "BEARER_TOKENS": bearer_tokens(options.tokens),
-        "LOCAL_PRINCIPAL": "" if options.tokens else "local",
+        "LOCAL_PRINCIPAL": "" if names_callers(options) else "local",
+        "LOOPBACK_ISSUERS": "allowed",
         "LOOPBACK_WEBHOOKS": "allowed" if options.loopback_webhooks else "refused",
     }
+    if options.credentials is not None:
+        variables["CREDENTIALS"] = f"secretsmanager:{CALLERS_SECRET}"
     if options.profile == "conformance":
         variables |= {
             "ANONYMOUS": "allowed",
@@ -182,6 +198,11 @@ def function_variables(options: Options, *, base_url: str, deployed_at: str) -> 
         if options.agent == DEFAULT_AGENT["conformance"]:
             variables["INSTANT_ANSWER"] = "tests.conformance.agent:answer"
     return variables
+
+
+def names_callers(options: Options) -> bool:
+    """Say whether callers must show who they are."""
+    return bool(options.tokens or options.credentials or options.parameters.get("Credentials"))
 
 
 def bearer_tokens(tokens: Mapping[str, str]) -> str:

@@ -25,7 +25,7 @@ from infra.local.gateway import MAX_BODY_BYTES
 from infra.local.http import Server, listen
 from infra.local.lambda_api import LambdaApi
 from infra.local.launching import Copying, Launcher, Original, Starting
-from infra.local.options import Options, function_variables
+from infra.local.options import CALLERS_SECRET, Options, function_variables
 from infra.local.pool import FunctionPool
 from infra.local.schedule import Scheduler
 
@@ -65,7 +65,7 @@ class Stack:
         self._copying: list[Copying] = []
         by_name: dict[str, FunctionPool] = {}
         self._lambda_api = LambdaApi(by_name)
-        self._aws = Aws(deployment, self._lambda_api.address)
+        self._aws = Aws(deployment, self._lambda_api.address, secrets=secrets(options))
         self._variables = {
             **clean_environment(),
             **credentials(),
@@ -188,6 +188,16 @@ def original(variables: Mapping[str, str], folder: Path, log: FunctionLog) -> Or
         return Original(variables, folder, sink)
     finally:
         os.close(sink)
+
+
+def secrets(options: Options) -> Mapping[str, str]:
+    """Read what Secrets Manager is to hold, by name."""
+    if options.credentials is None:
+        return {}
+    try:
+        return {CALLERS_SECRET: options.credentials.read_text(encoding="utf-8")}
+    except (OSError, UnicodeError) as error:
+        raise StackProblem(f"{options.credentials} cannot be read: {type(error).__name__}") from error
 
 
 def lambda_variables(function: Function) -> Mapping[str, str]:

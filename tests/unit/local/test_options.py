@@ -34,6 +34,21 @@ def test_with_tokens_callers_must_show_one_and_no_function_learns_it() -> None:
     )
 
 
+def test_with_an_access_document_callers_must_show_who_they_are_by_what_it_says() -> None:
+    told = variables("--credentials", "callers.json")
+
+    assert (told["LOCAL_PRINCIPAL"], told["BEARER_TOKENS"]) == ("", "")
+    assert told["CREDENTIALS"] == "secretsmanager:a2a-local/callers"
+    assert told["LOOPBACK_ISSUERS"] == "allowed"
+
+
+def test_an_access_document_of_ones_own_is_looked_for_where_the_parameter_says() -> None:
+    told = variables("--parameter", "Credentials=ssm:/callers")
+
+    assert told["LOCAL_PRINCIPAL"] == ""
+    assert "CREDENTIALS" not in told
+
+
 def test_the_conformance_profile_lets_strangers_in_and_brings_its_own_agent() -> None:
     told = variables("--profile", "conformance")
 
@@ -62,6 +77,7 @@ def test_options_that_are_not_given_have_their_defaults() -> None:
         agent="a2a_agents.fulfilment:agent",
         profile="default",
         tokens={},
+        credentials=None,
         turn_timeout_seconds=None,
         buffered=False,
         loopback_webhooks=False,

@@ -97,8 +97,8 @@ def _web_address(text: str, info: ValidationInfo) -> str:
 Text = Annotated[str, Field(min_length=1, max_length=2048)]
 Switch = Annotated[bool, Field(strict=True)]
 Name = Annotated[str, _matching(NAME, "must be 1 to 64 characters of A-Z a-z 0-9 _ . -")]
-Hash = Annotated[bytes, BeforeValidator(_from_text(_hash)), Field(repr=False)]
-Scrypt = Annotated[ScryptPassword, PlainValidator(_from_text(ScryptPassword.read)), Field(repr=False)]
+Hash = Annotated[bytes, BeforeValidator(_from_text(_hash))]
+Scrypt = Annotated[ScryptPassword, PlainValidator(_from_text(ScryptPassword.read))]
 Scope = Annotated[str, _matching(SCOPE, "must be a scope: visible ASCII without quotes and backslashes")]
 Scopes = frozenset[Scope]
 Claim = Annotated[str, _matching(CLAIM, "must be the name of a claim")]
@@ -118,7 +118,7 @@ class TokenEntry(Member):
     """A bearer token or an API key: whose it is, its SHA-256, what it opens."""
 
     name: Name
-    sha256: Hash
+    sha256: Annotated[Hash, Field(repr=False)]
     scopes: Scopes = frozenset()
 
     def token(self) -> Token:
@@ -133,8 +133,8 @@ class LoginEntry(Member):
     username: Annotated[
         str, _matching(re.compile(r"[^:\x00-\x1f\x7f]{1,128}"), "must be a name without colons")
     ]
-    scrypt: Scrypt | None = None
-    sha256: Hash | None = None
+    scrypt: Annotated[Scrypt | None, Field(repr=False)] = None
+    sha256: Annotated[Hash | None, Field(repr=False)] = None
     scopes: Scopes = frozenset()
 
     @model_validator(mode="after")
