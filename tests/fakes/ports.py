@@ -24,6 +24,7 @@ from tests.fakes.world import (
     FakeIdentifiers,
     FakeIncidents,
     FakeMetrics,
+    FakeRateLimits,
     FakeStreamPlaces,
 )
 
@@ -43,6 +44,7 @@ __all__ = [
     "FakeNames",
     "FakePokes",
     "FakePosts",
+    "FakeRateLimits",
     "FakeSeals",
     "FakeSignatures",
     "FakeStreamPlaces",

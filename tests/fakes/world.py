@@ -8,6 +8,7 @@ from itertools import count
 from threading import RLock
 
 from a2a_serverless.ports import Clock, ExecutionStatus, StreamKey, TurnKey
+from a2a_serverless.ports.limits import Bucket, RateLimit
 
 
 @dataclass
@@ -68,6 +69,26 @@ class FakeStreamPlaces:
         with self.lock:
             if self.taken.get(place) == stream:
                 del self.taken[place]
+
+
+@dataclass
+class FakeRateLimits:
+    """The buckets of every caller, each as the moment when it will be full again."""
+
+    clock: Clock
+    full_at: dict[tuple[Bucket, RateLimit], datetime] = field(default_factory=dict)
+    lock: RLock = field(default_factory=RLock)
+
+    def take(self, bucket: Bucket, limit: RateLimit) -> timedelta | None:
+        """Take a token if there is one; otherwise how long until there is."""
+        with self.lock:
+            now = self.clock.now()
+            full_at = max(now, self.full_at.get((bucket, limit), now)) + limit.interval
+            wait = full_at - now - limit.burst * limit.interval
+            if wait > timedelta(0):
+                return wait
+            self.full_at[bucket, limit] = full_at
+            return None
 
 
 @dataclass

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from a2a_serverless.ports import ContextKey, ContextRow, StreamKey, TaskPage, TaskQuery
+from a2a_serverless.ports.limits import Bucket, OperationClass, RateLimit
 from a2a_serverless.protocol.objects import TaskState
 from a2a_serverless.tasks.fold import LoggedTask, fold
 from a2a_serverless.tasks.log import LoggedEvent, Voided
@@ -322,3 +323,34 @@ def test_looking_for_what_is_due_asks_each_shard_once(stored: StoredWorld) -> No
         stored.due.due(stored.clock.now(), 100)
 
     assert calls == {"Query": 16}
+
+
+def test_a_counted_call_takes_one_request_and_a_refused_one_none(stored: StoredWorld) -> None:
+    bucket = Bucket(TENANT, stored.owner, OperationClass.READ)
+    limit, limits = RateLimit(10, timedelta(seconds=60), 3), stored.rate_limits()
+
+    with counted(stored) as calls:
+        assert [limits.take(bucket, limit) for _ in range(3)] == [None] * 3
+        for _ in range(100):
+            assert limits.take(bucket, limit) == timedelta(seconds=6)
+        assert calls == {"UpdateItem": 3}
+        for pause in (6, 3600):
+            stored.clock.sleep(pause)
+            assert limits.take(bucket, limit) is None
+
+    assert calls == {"UpdateItem": 5}
+
+
+def test_a_process_that_knows_nothing_of_a_bucket_takes_two_requests_where_others_take_from_it(
+    stored: StoredWorld,
+) -> None:
+    bucket = Bucket(TENANT, stored.owner, OperationClass.READ)
+    limit, limits = RateLimit(10, timedelta(seconds=60), 5), stored.rate_limits()
+    stored.rate_limits().take(bucket, limit)
+
+    with counted(stored) as calls:
+        assert limits.take(bucket, limit) is None
+        assert calls == {"UpdateItem": 2}
+        assert limits.take(bucket, limit) is None
+
+    assert calls == {"UpdateItem": 3}

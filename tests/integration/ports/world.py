@@ -14,6 +14,7 @@ from a2a_serverless.adapters.dynamodb_admissions import DynamoAdmissions
 from a2a_serverless.adapters.dynamodb_contexts import DynamoContexts
 from a2a_serverless.adapters.dynamodb_due import DynamoDue
 from a2a_serverless.adapters.dynamodb_hosts import DynamoHosts
+from a2a_serverless.adapters.dynamodb_rate_limits import DynamoRateLimits
 from a2a_serverless.adapters.dynamodb_streams import DynamoStreamPlaces
 from a2a_serverless.adapters.dynamodb_table import DynamoTable
 from a2a_serverless.adapters.dynamodb_tasks import DynamoTasks
@@ -30,9 +31,17 @@ from a2a_serverless.ports import (
     StreamPlaces,
     TaskStore,
 )
+from a2a_serverless.ports.limits import RateLimits
 from a2a_serverless.ports.webhooks import Hosts, WebhookKey, WebhookStore
 from a2a_serverless.tasks.log import TaskKey
-from tests.fakes.ports import FakeClock, FakeHosts, FakeTable, FakeWebhooks, fake_ports
+from tests.fakes.ports import (
+    FakeClock,
+    FakeHosts,
+    FakeRateLimits,
+    FakeTable,
+    FakeWebhooks,
+    fake_ports,
+)
 from tests.integration.ports.backends import Backend
 
 TENANT = "acme"
@@ -42,7 +51,7 @@ TENANT = "acme"
 class World:
     """The ports under test and the clock they go by: nothing expires or waits in earnest.
 
-    `hosts` gives them as one more process sees them.
+    `hosts` and `rate_limits` give them as one more process sees them.
     """
 
     tasks: TaskStore
@@ -54,6 +63,7 @@ class World:
     streams: StreamPlaces
     webhooks: WebhookStore
     hosts: Callable[[], Hosts]
+    rate_limits: Callable[[], RateLimits]
     clock: FakeClock
     owner: str
 
@@ -122,7 +132,7 @@ class StoredWorld(World):
 def fake_world() -> World:
     """A world in memory."""
     clock = FakeClock()
-    table, hosts = FakeTable(clock), FakeHosts(clock)
+    table, hosts, rate_limits = FakeTable(clock), FakeHosts(clock), FakeRateLimits(clock)
     ports = fake_ports(clock=clock, table=table)
     return World(
         ports.tasks,
@@ -134,6 +144,7 @@ def fake_world() -> World:
         ports.streams,
         FakeWebhooks(table),
         lambda: hosts,
+        lambda: rate_limits,
         clock,
         _owner(),
     )
@@ -154,6 +165,7 @@ def stored_world(backend: Backend) -> StoredWorld:
         streams=DynamoStreamPlaces(table),
         webhooks=DynamoWebhooks(table),
         hosts=lambda: DynamoHosts(table),
+        rate_limits=lambda: DynamoRateLimits(table),
         clock=clock,
         owner=_owner(),
         backend=backend,

@@ -10,6 +10,7 @@ from urllib.parse import quote, unquote
 
 from a2a_serverless.adapters.dynamodb_table import ItemKey
 from a2a_serverless.ports import AdmissionKey, ContextKey
+from a2a_serverless.ports.limits import Bucket, RateLimit
 from a2a_serverless.ports.webhooks import WebhookKey
 from a2a_serverless.protocol.scalars import print_timestamp
 from a2a_serverless.tasks.log import TaskKey
@@ -69,6 +70,12 @@ def context_row(key: ContextKey) -> ItemKey:
 def stream_places(tenant: str, owner: str) -> ItemKey:
     """The places of a caller's open streams."""
     return ItemKey(partition("STREAMS", tenant, owner, ""), HEAD)
+
+
+def rate_bucket(bucket: Bucket, limit: RateLimit) -> ItemKey:
+    """The bucket of a caller's calls; another limit has another, or what the old one said would hold on."""
+    name = f"{bucket.operations}/{limit.calls}/{limit.period.total_seconds():g}/{limit.burst}"
+    return ItemKey(partition("RATE", bucket.tenant, bucket.owner, name), HEAD)
 
 
 def key_ring(purpose: str) -> ItemKey:
