@@ -43,7 +43,13 @@ ADAPTERS = {
 
 CALL = re.compile(r"client\.([a-z]+_[a-z_]+|query|scan|encrypt|decrypt)\b")
 
-OPERATORS = {"receive_message", "delete_message_batch", "change_message_visibility_batch"}
+OPERATORS = {
+    "change_message_visibility_batch",
+    "delete_message_batch",
+    "describe_stacks",
+    "get_queue_attributes",
+    "receive_message",
+}
 """Calls that only a person's command makes, with that person's own rights."""
 
 LAMBDAS_OWN = {
