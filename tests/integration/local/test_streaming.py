@@ -188,7 +188,9 @@ def test_what_fails_between_pieces_cuts_the_answer_off(gateway: Gateway, end: st
     head, _, body = client.read_all().partition(HEAD_END)
 
     assert body == b"8\r\npiece 0\n\r\n"
-    assert b"the log is gone" not in head, "what an exception says is for Lambda, which has it from the trailers"
+    assert b"the log is gone" not in head, (
+        "what an exception says is for Lambda, which has it from the trailers"
+    )
     with pytest.raises(http.client.IncompleteRead):
         gateway.call(f"/streamed?end={end}")
 
