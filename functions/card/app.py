@@ -1,12 +1,13 @@
-"""API Gateway → the agent's card, the keys that verify its webhooks, and the health check."""
+"""API Gateway → the agent's card, the keys that verify it and its webhooks, and the health check."""
 
 from mangum import Mangum
 
 from a2a_serverless.bindings.discovery import TEXT, discovery
 from a2a_serverless.settings import Settings
-from a2a_serverless.wiring.card import card_desk, key_desk
+from a2a_serverless.wiring.card import card_desk, key_desk, signing
 
 SETTINGS = Settings.from_environment()
-APPLICATION = discovery(card_desk(SETTINGS), key_desk(SETTINGS))
+SIGNING = signing(SETTINGS)
+APPLICATION = discovery(card_desk(SETTINGS, SIGNING), key_desk(SETTINGS, SIGNING))
 
 handler = Mangum(APPLICATION, lifespan="off", text_mime_types=[*TEXT])

@@ -5,9 +5,11 @@ import subprocess
 import sys
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from a2a_serverless.adapters.aws_clients import AwsClients
 from a2a_serverless.adapters.dynamodb_signing_keys import DynamoSigningKeys
 from a2a_serverless.adapters.dynamodb_streams import DynamoStreamPlaces
 from a2a_serverless.adapters.stepfunctions_executions import StepFunctionsExecutions
@@ -16,7 +18,8 @@ from a2a_serverless.ports.signing_keys import KeyPolicy
 from a2a_serverless.settings import Settings, SettingsError
 from a2a_serverless.tasks.log import PushKind
 from a2a_serverless.wiring import api, decided, deployer
-from a2a_serverless.wiring.card import card_desk, key_desk
+from a2a_serverless.wiring.card import card_desk, key_desk, signing
+from a2a_serverless.wiring.kept_values import kept_value
 from a2a_serverless.wiring.late import late, make_now
 from a2a_serverless.wiring.webhooks import key_ports
 from tests.fakes.ports import FakeClock, FakeSeals
@@ -224,6 +227,65 @@ def test_keys_last_as_long_as_was_decided_and_are_shown_for_a_day_longer_than_we
     )
 
 
+SIGNED = {"base_url": "https://agent.example/prod", "card_signing_keys": "alias/new,alias/old"}
+SHARED = {
+    "base_url": "https://agent.example",
+    "card_signing_secret": "inline:a secret of at least thirty-two bytes",
+    "card_signing_kid": "default",
+}
+
+
+@pytest.mark.usefixtures("deployed")
+def test_a_card_is_signed_by_the_keys_that_were_named_and_says_where_they_are_shown() -> None:
+    signs = signing(settings(**SIGNED))
+
+    assert signs is not None
+    assert signs.jku == "https://agent.example/prod/.well-known/jwks.json"
+    assert signs.keys._key_ids == ("alias/new", "alias/old")  # type: ignore[attr-defined]
+    assert callable(signs.kept.keep)  # type: ignore[union-attr]
+    assert signing(settings()) is None
+
+
+@pytest.mark.usefixtures("deployed")
+def test_a_card_is_signed_by_the_secret_that_was_named_and_nothing_is_kept_of_it() -> None:
+    given = settings(**SHARED)
+    signs = signing(given)
+
+    card = json.loads(card_desk(given, signs).answer(HttpRequest("GET", "/")).body)
+
+    assert signs is not None
+    assert (signs.kept, signs.jku) == (None, "")
+    assert card["signatures"]
+
+
+@pytest.mark.usefixtures("deployed")
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [({}, False), (WEBHOOKS, True), (SIGNED, True), ({**SIGNED, **WEBHOOKS}, True), (SHARED, False)],
+    ids=["nothing", "webhooks", "the card", "both", "a secret"],
+)
+def test_public_keys_are_shown_where_pairs_sign_something(given: dict[str, str], *, shown: bool) -> None:
+    made = settings(**given)
+
+    assert (key_desk(made, signing(made)) is not None) is shown
+
+
+@pytest.mark.parametrize(
+    ("reference", "client"), [("ssm:/card", "ssm"), ("secretsmanager:card", "secretsmanager")]
+)
+def test_a_value_is_read_where_its_reference_says(
+    reference: str, client: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clients = AwsClients()
+    monkeypatch.setattr(clients, client, lambda: client)
+
+    value: Any = kept_value(reference, clients)
+
+    assert value._client == client
+    assert reference.endswith(getattr(value, "_name", None) or value._secret)
+    assert kept_value("inline:a:b", clients).read() == "a:b"
+
+
 def test_what_is_late_is_made_once_when_it_is_used() -> None:
     made: list[str] = []
 
@@ -257,7 +319,11 @@ CIPHERS = {"cryptography", "jwt"}
     [
         ("jsonrpc", {"deployers_profile"}, WEB | NEEDLESS | AGENT | POWERTOOLS | CIPHERS),
         ("http_json", {"deployers_profile"}, WEB | NEEDLESS | AGENT | POWERTOOLS | CIPHERS),
-        ("card", {"deployers_profile"} | WEB, NEEDLESS | AGENT | POWERTOOLS | CIPHERS | {"botocore"}),
+        (
+            "card",
+            {"deployers_profile"} | WEB,
+            NEEDLESS | AGENT | POWERTOOLS | CIPHERS | {"botocore", "rfc8785"},
+        ),
         ("turn", AGENT | POWERTOOLS, WEB | NEEDLESS),
         ("sweep", POWERTOOLS, WEB | NEEDLESS | AGENT | {"deployers_profile"} | CIPHERS),
         ("fanout", POWERTOOLS, WEB | NEEDLESS | AGENT | {"deployers_profile"} | CIPHERS),

@@ -15,6 +15,7 @@ from a2a_serverless.bindings.discovery import TEXT, discovery
 from a2a_serverless.bindings.http import CORS
 from a2a_serverless.bindings.keys import KeyDesk
 from a2a_serverless.operations.signing_keys import current_ring, published, rotate
+from a2a_serverless.ports.public_keys import PublicKey
 from a2a_serverless.ports.signing_keys import SigningKey
 from tests.fakes.signing import fake_keys
 from tests.unit.bindings.test_card import source
@@ -27,9 +28,10 @@ PUBLIC = {"kty", "crv", "x", "y", "kid", "use", "alg"}
 Ask = Callable[..., dict[str, Any]]
 
 
-def asker(keys: Sequence[SigningKey] | None) -> Ask:
+def asker(keys: Sequence[SigningKey] | None, card: Sequence[PublicKey] = ()) -> Ask:
     """The card's function, asked for the keys the way API Gateway asks it; None is without webhooks."""
-    desk = KeyDesk(lambda: keys) if keys is not None else None
+    webhooks = None if keys is None else lambda: keys
+    desk = KeyDesk(webhooks, lambda: card) if webhooks or card else None
     handler = Mangum(discovery(CardDesk(source()), desk), lifespan="off", text_mime_types=[*TEXT])
 
     def ask(method: str = "GET", path: str = "/.well-known/jwks.json", **headers: str) -> dict[str, Any]:
@@ -83,6 +85,30 @@ def test_a_library_reads_the_keys(ask: Ask) -> None:
     assert [(key.key_id, key.algorithm_name, key.public_key_use) for key in keys] == [
         (key.kid, "ES256", "sig") for key in KEYS
     ]
+
+
+CARD_KEY = PublicKey.at(bytes(range(64)))
+
+
+def test_the_keys_of_the_card_are_shown_like_those_of_webhooks() -> None:
+    shown = json.loads(asker(KEYS, [CARD_KEY])()["body"])["keys"]
+
+    assert [key["kid"] for key in shown] == [CARD_KEY.kid, *(key.kid for key in KEYS)]
+    assert shown[0].keys() == PUBLIC
+
+
+def test_without_webhooks_the_keys_of_the_card_are_shown_alone() -> None:
+    answer = asker(None, [CARD_KEY])()
+
+    assert [key["kid"] for key in json.loads(answer["body"])["keys"]] == [CARD_KEY.kid]
+    assert answer["headers"]["cache-control"] == "public, max-age=300"
+
+
+def test_a_set_that_the_first_key_of_webhooks_is_still_to_join_is_kept_by_nobody() -> None:
+    answer = asker([], [CARD_KEY])()
+
+    assert len(json.loads(answer["body"])["keys"]) == 1
+    assert answer["headers"]["cache-control"] == "no-store"
 
 
 def test_a_set_without_keys_is_kept_by_nobody() -> None:

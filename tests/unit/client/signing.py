@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
-from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
+from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm, get_default_algorithms
 
+from a2a_serverless.ports.public_keys import PublicKey
 from a2a_serverless.protocol.card import AgentCard
 from a2a_serverless.protocol.card_signatures import canonical
 
@@ -61,6 +63,25 @@ def jwk(algorithm: str, kid: Any = "key-1", **members: Any) -> dict[str, Any]:
     """The public half of the key for an algorithm; a member that is None is left out."""
     written = WRITERS[algorithm](KEYS[algorithm].public_key(), as_dict=True)
     return {name: value for name, value in {**written, "kid": kid, **members}.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class PemCardKey:
+    """A key that signs cards, by a library."""
+
+    kid: str
+    key: Any
+    algorithm: str = "ES256"
+
+    @property
+    def public(self) -> PublicKey | None:
+        """Something that may be shown."""
+        return PublicKey(self.kid, "", "")
+
+    def sign(self, signing_input: bytes) -> bytes:
+        """Sign the bytes."""
+        made: bytes = get_default_algorithms()[self.algorithm].sign(signing_input, self.key)
+        return made
 
 
 def pem(key: Any) -> bytes:

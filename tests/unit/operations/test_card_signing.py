@@ -66,6 +66,14 @@ def test_what_is_signed_is_the_canonical_card() -> None:
     assert inputs(signing) == [[signing_input(result.signatures[0].protected, canonical(card()))]]
 
 
+def test_a_capability_that_is_denied_is_left_out() -> None:
+    denying = card(capabilities={"streaming": True, "pushNotifications": False, "extendedAgentCard": False})
+
+    result = signed(fake_signing(), denying)
+
+    assert result.to_dict()["capabilities"] == {"streaming": True}
+
+
 def test_every_key_signs_the_one_that_is_to_stay_first() -> None:
     assert kids(signed(fake_signing("new", "old"), card())) == ["new", "old"]
 

@@ -2,11 +2,11 @@
 
 The card says what works here and nothing else: it is built from the agent's profile, the capabilities the
 operations serve and the ways in that are configured. Its bytes are the same for every caller of one
-address, so their hash is their entity tag.
+address, signatures included, so their hash is their entity tag.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, lru_cache
@@ -91,13 +91,25 @@ class ServedCard:
     body: bytes
     etag: str
 
+    @classmethod
+    def of(cls, card: AgentCard) -> "ServedCard":
+        """The card as it is printed."""
+        body = card.to_json().encode()
+        return cls(body, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
+
+
+Sign = Callable[[AgentCard], AgentCard]
+"""Gives a card its signatures."""
+
 
 class CardDesk:
-    """Answers for the card, printing it once per address."""
+    """Answers for the card, made once per address; how it is signed may change while nothing else does."""
 
-    def __init__(self, source: CardSource) -> None:
+    def __init__(self, source: CardSource, sign: Sign | None = None) -> None:
         self._source = source
-        self._served = lru_cache(maxsize=16)(self._print)
+        self._sign = sign
+        self._card = lru_cache(maxsize=16)(source.card)
+        self._unsigned = lru_cache(maxsize=16)(lambda *about: ServedCard.of(self._card(*about)))
 
     def answer(self, request: HttpRequest) -> HttpResponse:
         """Answer a GET or HEAD of the card; where it is closed, only to those who may come in."""
@@ -132,6 +144,7 @@ class CardDesk:
             return at_the_door(error)
         return None
 
-    def _print(self, base_url: str, access: Access) -> ServedCard:
-        body = self._source.card(base_url, access).to_json().encode()
-        return ServedCard(body, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
+    def _served(self, base_url: str, access: Access) -> ServedCard:
+        if self._sign is None:
+            return self._unsigned(base_url, access)
+        return ServedCard.of(self._sign(self._card(base_url, access)))

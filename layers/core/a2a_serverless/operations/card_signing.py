@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 
 from a2a_serverless.ports.card_signing import CardKey, CardSigning, Signatures
-from a2a_serverless.protocol.card import AgentCard
+from a2a_serverless.protocol.card import AgentCapabilities, AgentCard
 from a2a_serverless.protocol.card_signatures import (
     canonical_forms,
     protected_header,
@@ -22,13 +22,23 @@ SCHEMA = "1"
 
 
 def signed(signing: CardSigning, card: AgentCard) -> AgentCard:
-    """The card with its signatures: by each key over every form, so that every reader agrees with one."""
+    """The card with its signatures: by each key over every form, so that every reader agrees with one.
+
+    A capability that is denied is left out, which says the same in fewer forms.
+    """
+    card = card.model_copy(update={"capabilities": _without_denials(card.capabilities)})
     keys = signing.keys.current()
     if signing.kept is None:
         return _with(card, _made(signing, keys, card))
     digest = _digest(signing, keys, card)
     signatures = signing.kept.read(digest) or signing.kept.keep(digest, _made(signing, keys, card))
     return _with(card, signatures)
+
+
+def _without_denials(capabilities: AgentCapabilities) -> AgentCapabilities:
+    """What is not said is not so either; and 8.4.3, by the letter, leaves out a "no" that 8.4.1 keeps."""
+    denied = {name: None for name in capabilities.model_fields_set if getattr(capabilities, name) is False}
+    return capabilities.model_copy(update=denied)
 
 
 def _with(card: AgentCard, signatures: Signatures) -> AgentCard:

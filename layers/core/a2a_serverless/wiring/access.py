@@ -16,13 +16,13 @@ from a2a_serverless.bindings.caller.rereading import RereadAccess
 from a2a_serverless.ports import Clock
 from a2a_serverless.ports.access import (
     IssuedTokens,
-    SecretValue,
     TrustedIssuer,
     UnreadableValueError,
     UnusableKeysError,
 )
 from a2a_serverless.settings import Settings, SettingsError
 from a2a_serverless.wiring.incidents import incidents
+from a2a_serverless.wiring.kept_values import kept_value
 from a2a_serverless.wiring.late import late
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def access(settings: Settings, clients: AwsClients | None = None) -> Callable[[]
             return lambda: given
         told = late(lambda: incidents(settings, UuidIdentifiers()))
         return RereadAccess(
-            _value(kind, rest, clients or AwsClients()),
+            kept_value(settings.credentials, clients or AwsClients()),
             reader.read,
             SystemClock(),
             told,
@@ -101,14 +101,3 @@ class DocumentReader:
             web = HttpsKeys(loopback=self._settings.loopback_issuers)
             self._keys = IssuerKeys(fetched_from(web.fetch), self._clock)
         return PyjwtTokens(issuers, self._keys, self._clock)
-
-
-def _value(kind: str, name: str, clients: AwsClients) -> SecretValue:
-    from a2a_serverless.adapters.aws_values import (  # noqa: PLC0415  a document may stand in the settings
-        ParameterValue,
-        SecretsManagerValue,
-    )
-
-    if kind == "ssm":
-        return ParameterValue(clients.ssm(), name)
-    return SecretsManagerValue(clients.secretsmanager(), name)
