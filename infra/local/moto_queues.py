@@ -92,20 +92,24 @@ def waiting(receive: Callable[..., list[Message]]) -> Callable[..., list[Message
         until = time.monotonic() + wait_seconds_timeout
         with CHANGED:
             while True:
+                looked_at = milliseconds()
                 found = receive(backend, queue_name, count, 0, visibility_timeout, message_attribute_names)
                 left = until - time.monotonic()
                 if found or left <= 0:
                     return found
-                CHANGED.wait(min(left, seconds_until_next(backend.get_queue(queue_name))))
+                CHANGED.wait(min(left, seconds_until_next(backend.get_queue(queue_name), looked_at)))
 
     return receive_message
 
 
-def seconds_until_next(queue: Queue) -> float:
-    """Return when the next message can be received; a moment more, since moto wants that time to be past."""
-    now = milliseconds()
+def seconds_until_next(queue: Queue, looked_at: float) -> float:
+    """Return when the next message can be received that could not be when somebody looked, in milliseconds.
+
+    A moment more, since moto wants that time to be past; one that has come since is received at once.
+    """
     dues = (max(message.visible_at, message.delayed_until) for message in queue._messages)  # noqa: SLF001 - moto has no other way
-    return max(min((due for due in dues if due >= now), default=math.inf) - now + 1, 1) / 1000
+    due = min((due for due in dues if due >= looked_at), default=math.inf)
+    return max(due - milliseconds() + 1, 1) / 1000
 
 
 class QueuePoller:
@@ -133,12 +137,13 @@ class QueuePoller:
         """Wait for messages; how long they are out of sight then is as the queue says at that moment."""
         with CHANGED:
             while True:
+                looked_at = milliseconds()
                 visibility = int(vars(self._queue)["visibility_timeout"])
                 if found := self._backend.receive_message(
                     self._queue.name, self._source.batch_size, 0, visibility
                 ):
                     return found
-                CHANGED.wait(min(A_DAY, seconds_until_next(self._queue)))
+                CHANGED.wait(min(A_DAY, seconds_until_next(self._queue, looked_at)))
 
     def _send(self, messages: Sequence[Message]) -> None:
         """Send a batch; what the function failed at shows again when its time out of sight is over."""
