@@ -12,13 +12,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from a2a_runtime.from_asgi import ApplicationError, AsgiHandler
+from a2a_runtime.from_asgi import ApplicationError, AsgiHandler, scope_of
 from tests.unit.streaming.conftest import Serve
 from tests.unit.streaming.platform import PATIENCE, Platform
 
 EVENT = {
     "httpMethod": "POST",
-    "path": "/say it",
+    "path": "/say%20it",
     "headers": {"X-One": "1"},
     "multiValueHeaders": {"X-One": ["0", "1"]},
     "multiValueQueryStringParameters": {"q": ["a b", "c"]},
@@ -61,6 +61,16 @@ async def echo(request: Request) -> JSONResponse:
         },
         201,
     )
+
+
+@pytest.mark.parametrize(
+    ("path", "decoded", "raw"),
+    [("/a%2Fb", "/a/b", b"/a%2Fb"), ("/%C3%A9", "/é", b"/%C3%A9"), ("/é b", "/é b", b"/%C3%A9%20b")],
+)
+def test_a_path_is_there_decoded_and_as_it_was_sent(path: str, decoded: str, raw: bytes) -> None:
+    scope = scope_of({**EVENT, "path": path})
+
+    assert (scope["path"], scope["raw_path"]) == (decoded, raw)
 
 
 def test_a_framework_gets_the_request_and_answers_it(handle: Handle) -> None:

@@ -72,6 +72,17 @@ def test_nothing_that_a_client_sends_is_taken_for_the_gateways_word(application:
     assert ask(application, "GET", "/told", headers=forged).json()["event"]["requestContext"] == {}
 
 
+def test_a_path_is_handed_on_as_it_was_sent() -> None:
+    made = HandlerApplication({"/told": told, THE_REST: told})
+
+    rest = ask(made, "GET", "/a%2Fb/%C3%A9/").json()["event"]
+    known = ask(made, "GET", "/told/").json()["event"]
+    made.close()
+
+    assert (rest["path"], rest["pathParameters"]) == ("/a%2Fb/%C3%A9/", {"proxy": "a%2Fb/%C3%A9"})
+    assert (known["resource"], known["pathParameters"]) == ("/told", None)
+
+
 def test_a_path_without_a_handler_of_its_own_is_the_rests(application: HandlerApplication) -> None:
     answer = ask(application, "GET", "/message:stream")
 

@@ -71,7 +71,7 @@ def test_a_handler_gets_the_event_and_the_context_that_the_adapter_tells_of(serv
     given = json.loads(body)
     event = given.pop("event")
     assert given == {"request": "r-1", "arn": "arn:aws:lambda:x", "name": "stack-jsonrpc", "deadline": 5000}
-    assert (event["httpMethod"], event["path"], event["body"]) == ("POST", "/message:send", "e30=")
+    assert (event["httpMethod"], event["path"], event["body"]) == ("POST", "/message%3Asend", "e30=")
     assert event["requestContext"] == context
     assert event["headers"]["A2A-Version"] == "1.0"
     assert not any(name.lower().startswith("x-amzn-") for name in event["headers"])

@@ -14,7 +14,9 @@ from collections.abc import Awaitable, Callable, Generator, Mapping, MutableMapp
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, unquote, urlencode
+
+from a2a_runtime.proxy import SAFE_IN_PATHS
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -164,8 +166,8 @@ def scope_of(event: Event) -> Message:
         "http_version": "1.1",
         "method": event["httpMethod"],
         "scheme": "https",
-        "path": path,
-        "raw_path": quote(path, safe="/:@!$&'()*+,;=~").encode(),
+        "path": unquote(path),
+        "raw_path": quote(path, safe=f"%{SAFE_IN_PATHS}").encode(),
         "query_string": urlencode(query, doseq=True).encode(),
         "root_path": "",
         "headers": [

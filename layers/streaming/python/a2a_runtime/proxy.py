@@ -7,12 +7,15 @@ For running handlers where no gateway stands in front of them. Pure: no socket, 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from a2a_runtime.streaming import StreamedAnswer
 
 Fields = Sequence[tuple[str, str]]
+
+SAFE_IN_PATHS: Final = "/:@!$&'()*+,;=~"
+"""What a path holds as it is (RFC 3986, 3.3), besides letters and digits."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,7 @@ class HttpRequest:
 
     method: str
     path: str
-    """Decoded."""
+    """As sent, and as API Gateway hands it on: not decoded."""
     query: str
     """As sent, without the question mark."""
     headers: Fields
@@ -44,7 +47,7 @@ class HttpAnswer:
 def event_of(request: HttpRequest) -> dict[str, Any]:
     """Return the event API Gateway would make of a request; the body is in base64."""
     parameters = parse_qsl(request.query, keep_blank_values=True)
-    greedy = {"proxy": request.path.lstrip("/")} if request.resource == "/{proxy+}" else None
+    greedy = {"proxy": request.path.strip("/")} if request.resource == "/{proxy+}" else None
     return {
         "resource": request.resource,
         "path": request.path,

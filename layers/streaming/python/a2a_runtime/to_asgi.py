@@ -10,10 +10,11 @@ import uuid
 from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
+from urllib.parse import quote
 
 from a2a_runtime.context import LambdaContext
 from a2a_runtime.handler import Handler
-from a2a_runtime.proxy import HttpAnswer, HttpRequest, answer_of, event_of
+from a2a_runtime.proxy import SAFE_IN_PATHS, HttpAnswer, HttpRequest, answer_of, event_of
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -58,7 +59,8 @@ class HandlerApplication:
         body = await whole_body(receive)
         if body is None:
             return
-        resource = scope["path"] if scope["path"] in self._handlers else THE_REST
+        path = scope["path"].rstrip("/") or "/"
+        resource = path if path in self._handlers else THE_REST
         event = event_of(request_of(scope, body, resource))
         answer = await self._in_thread(self._answer, self._handlers[resource], event)
         leaving = asyncio.ensure_future(receive())
@@ -111,9 +113,11 @@ class HandlerApplication:
 def request_of(scope: Message, body: bytes, resource: str) -> HttpRequest:
     """Return the request that an ASGI scope describes. Nothing a client sends becomes `requestContext`."""
     headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
+    # A server need not tell how the path was written (ASGI, `raw_path`).
+    path = scope.get("raw_path") or quote(scope["path"], safe=SAFE_IN_PATHS).encode()
     return HttpRequest(
         method=scope["method"],
-        path=scope["path"],
+        path=path.decode("latin-1"),
         query=scope["query_string"].decode("latin-1"),
         headers=headers,
         body=body,

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
-from urllib.parse import unquote
 
 from a2a_runtime.api import Invocation
 from a2a_runtime.context import LambdaContext, context_of
@@ -72,7 +71,7 @@ class Exchange(BaseHTTPRequestHandler):
         ours = {REQUEST_CONTEXT, LAMBDA_CONTEXT}
         return HttpRequest(
             method=self.command,
-            path=unquote(path),
+            path=path,
             query=query,
             headers=[(name, value) for name, value in self.headers.items() if name.lower() not in ours],
             body=self.rfile.read(int(self.headers.get("content-length", "0"))),
