@@ -24,7 +24,9 @@ __all__ = [
     "Artifact",
     "ArtifactChunk",
     "AuthRequired",
+    "CardAdditions",
     "Completed",
+    "ExtendedCard",
     "Failed",
     "InputRequired",
     "Message",
@@ -184,3 +186,25 @@ class AgentProfile:
     provider: AgentProvider | None = None
     documentation_url: str | None = None
     icon_url: str | None = None
+
+
+@dataclass(frozen=True)
+class CardAdditions:
+    """What the card of one caller says beyond the public one (specification 3.1.11, 13.3).
+
+    `skills` are added; one under the id of a public skill is shown in its place. What else is given is said
+    instead of what the profile says. Nothing here is a secret: it is shown to whoever may call.
+    """
+
+    skills: Sequence[AgentSkill] = ()
+    description: str | None = None
+    version: str | None = None
+    documentation_url: str | None = None
+
+
+ExtendedCard = Callable[[Mapping[str, str]], AgentProfile | CardAdditions | None]
+"""What a deployer may write beside the profile: the card of one caller, by the caller's verified claims.
+
+A profile is said instead of the public one as a whole, additions beside it; None is for callers who have no
+card of their own. Light, like the profile: API functions load it, and it is called for every request.
+"""

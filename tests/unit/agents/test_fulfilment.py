@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from a2a_agents import echo, fulfilment
+from a2a_agents.fulfilment import policy
 from a2a_serverless.agent import Message, Part
 from a2a_serverless.operations.read import get_task
 from a2a_serverless.protocol.objects import Artifact, Role, Task, TaskState
@@ -124,3 +125,18 @@ def test_profiles_say_what_the_card_needs() -> None:
     profiles: list[Any] = [echo.profile, fulfilment.profile]
 
     assert all(profile.name and profile.description and profile.skills for profile in profiles)
+
+
+def test_what_callers_are_told_of_the_policy_is_what_decides() -> None:
+    additions = fulfilment.extended_card({"iss": "principals", "sub": "alice"})
+
+    (skill,) = additions.skills
+    assert skill.id not in {public.id for public in fulfilment.profile.skills}
+    assert f"{policy.WINDOW_DAYS} days" in skill.description
+    assert f"price of {policy.PHOTO_FROM}" in skill.description
+
+
+def test_the_example_of_the_policy_needs_no_further_question(world: World) -> None:
+    (skill,) = fulfilment.extended_card({}).skills
+
+    assert said(world, "at-once", skill.examples[0]).status.state is TaskState.COMPLETED

@@ -6,13 +6,14 @@ state remembers the case.
 """
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 
 from a2a_agents.fulfilment import inventory, orders, policy
 from a2a_serverless.agent import (
     AgentProfile,
     AgentSkill,
     ArtifactChunk,
+    CardAdditions,
     InputRequired,
     Message,
     Rejected,
@@ -35,6 +36,24 @@ profile = AgentProfile(
     ),
     input_modes=("text/plain", "application/json", "image/jpeg", "image/png"),
 )
+
+REPLACEMENT_POLICY = AgentSkill(
+    id="replacement_policy",
+    name="Replacement policy",
+    description=(
+        f"Within {policy.WINDOW_DAYS} days of its delivery a damaged order is replaced, or refunded where there "
+        f"is no stock. From a price of {policy.PHOTO_FROM} on a photo must show the damage; sent with the order's "
+        "number it saves a turn."
+    ),
+    tags=("policy", "replacement"),
+    examples=("Investigate damaged order ORD-1042. See damage.jpg.",),
+)
+
+
+def extended_card(_: Mapping[str, str]) -> CardAdditions:
+    """What customers' own agents are told and strangers are not: by which policy it decides."""
+    return CardAdditions(skills=(REPLACEMENT_POLICY,))
+
 
 ORDER_NUMBER = re.compile(r"\bORD-\d{4,8}\b")
 EVIDENCE = re.compile(r"\b[\w.-]+\.(?:jpe?g|png|heic|webp)\b", re.IGNORECASE)

@@ -49,8 +49,11 @@ class CardSource:
     extensions: Sequence[AgentExtension] = ()
     deployed_at: datetime | None = None
 
-    def card(self, base_url: str, access: Access | None = None) -> AgentCard:
-        """The card of this deployment as reached under an address, by those who may come in at present."""
+    def card(self, base_url: str, access: Access | None = None, *, tenant: str | None = None) -> AgentCard:
+        """The card of this deployment as reached under an address, by those who may come in at present.
+
+        With a tenant it is what clients of that tenant echo in every request (4.4.6).
+        """
         access = access or self.admittance.access()
         profile = self.profile
         return AgentCard(
@@ -61,7 +64,9 @@ class CardSource:
             documentation_url=profile.documentation_url,
             icon_url=profile.icon_url,
             supported_interfaces=tuple(
-                AgentInterface(url=base_url, protocol_binding=binding, protocol_version=version)
+                AgentInterface(
+                    url=base_url, tenant=tenant, protocol_binding=binding, protocol_version=version
+                )
                 for version in SERVED_VERSIONS
                 for binding in BINDINGS
             ),

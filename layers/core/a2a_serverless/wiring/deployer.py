@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-from a2a_serverless.agent import Agent, AgentProfile
+from a2a_serverless.agent import Agent, AgentProfile, ExtendedCard
 from a2a_serverless.ports import Answer
 from a2a_serverless.settings import Settings, SettingsError
 
@@ -40,6 +40,18 @@ def answer(settings: Settings) -> Answer | None:
     if not settings.instant_answer:
         return None
     found: Answer = _callable("INSTANT_ANSWER", settings.instant_answer)
+    return found
+
+
+def extended_card(settings: Settings) -> ExtendedCard | None:
+    """What callers' own cards have more, if the deployment gives them some.
+
+    Raises:
+        SettingsError: there is none under its name.
+    """
+    if not settings.extended_card:
+        return None
+    found: ExtendedCard = _callable("EXTENDED_CARD", settings.extended_card)
     return found
 
 
