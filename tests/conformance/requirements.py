@@ -117,6 +117,7 @@ REQUIREMENTS: Mapping[str, str] = {
     "13.1:lists-are-ones-own": "ListTasks shows the caller's own tasks, also without any filter.",
     "13.1:tenants-are-apart": "A task of one tenant is not there for another.",
     "13.1:tenant-names": "A tenant that cannot be one is refused.",
+    "13.4:rate-limits": "Whoever calls too often is refused properly, whichever operation they call.",
 }
 
 

@@ -64,7 +64,7 @@ class Refused(Exception):
         self.metadata: Fields = info.get("metadata", {})
         self.message = message
         self.fields = {
-            each["field"]: each["description"] for found in rest for each in found["fieldViolations"]
+            each["field"]: each["description"] for found in rest for each in found.get("fieldViolations", ())
         }
         super().__init__(f"{self.reason}: {message} {self.fields}")
 

@@ -70,6 +70,7 @@ def fake_ports(**overrides: Any) -> Ports:
         "executions": FakeExecutions(),
         "contents": FakeContents(),
         "streams": FakeStreamPlaces(clock),
+        "rate_limits": FakeRateLimits(clock),
         "due": FakeDue(table),
         "incidents": FakeIncidents(),
         "metrics": FakeMetrics(),

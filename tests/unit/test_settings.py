@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from a2a_serverless.ports.limits import OperationClass, RateLimit
 from a2a_serverless.settings import OperatorSettings, Settings, SettingsError
 from a2a_serverless.tasks.log import PushKind
 
@@ -31,6 +32,7 @@ ALL = {
     "STREAMING": "on",
     "STREAM_SECONDS": "60",
     "STREAMS_PER_CALLER": "5",
+    "RATE_LIMITS": "send=10/60s burst 20, read=100/60s",
     "POKES_QUEUE_URL": "https://sqs.eu-central-1.amazonaws.com/123456789012/pokes",
     "DEAD_LETTERS_QUEUE_URL": "https://sqs.eu-central-1.amazonaws.com/123456789012/letters",
     "SECRETS_KEY": "arn:aws:kms:eu-central-1:123456789012:key/a-key",
@@ -64,6 +66,11 @@ def test_the_environment_of_a_function_is_read_whole() -> None:
     assert (settings.retention, settings.blocking_wait) == (timedelta(days=7), timedelta(seconds=10))
     assert (settings.streaming, settings.stream_time) == (True, timedelta(seconds=60))
     assert settings.streams_per_caller == 5
+    minute = timedelta(minutes=1)
+    assert settings.rate_limits == {
+        OperationClass.SEND: RateLimit(10, minute, 20),
+        OperationClass.READ: RateLimit(100, minute, 100),
+    }
     assert settings.log_level == "DEBUG"
 
 
@@ -137,6 +144,7 @@ def test_what_has_a_plain_default_may_be_left_out_or_empty() -> None:
         "DEPLOYED_AT": "",
         "BEARER_TOKENS": "",
         "AGENT_PROFILE": "",
+        "RATE_LIMITS": "",
         "LOCAL_PRINCIPAL": "",
         "CARD_SIGNING_KEYS": "",
         "CARD_SIGNING_SECRET": "",
@@ -151,7 +159,7 @@ def test_nothing_streams_unless_told_to() -> None:
     settings = Settings.from_environment(LEAST)
 
     assert (settings.streaming, settings.stream_time) == (False, timedelta(seconds=300))
-    assert settings.streams_per_caller == 100
+    assert (settings.streams_per_caller, settings.rate_limits) == (100, {})
     assert Settings.from_environment({**LEAST, "STREAMING": "off"}) == settings
 
 
@@ -203,6 +211,19 @@ def test_a_missing_variable_is_refused_by_name(name: str) -> None:
         ("STREAMS_PER_CALLER", "0"),
         ("STREAMS_PER_CALLER", "1001"),
         ("STREAMS_PER_CALLER", "many"),
+        ("RATE_LIMITS", "10/60s"),
+        ("RATE_LIMITS", "send=10"),
+        ("RATE_LIMITS", "send=10/60"),
+        ("RATE_LIMITS", "send=0/60s"),
+        ("RATE_LIMITS", "send=10/0s"),
+        ("RATE_LIMITS", "send=10/60s burst 0"),
+        ("RATE_LIMITS", "send=-1/60s"),
+        ("RATE_LIMITS", "send=1.5/60s"),
+        ("RATE_LIMITS", "send=\N{FULLWIDTH DIGIT ONE}/60s"),
+        ("RATE_LIMITS", "stream=10/60s"),
+        ("RATE_LIMITS", "SEND=10/60s"),
+        ("RATE_LIMITS", "send=10/60s,"),
+        ("RATE_LIMITS", "send=10/60s,send=10/60s"),
         ("SIGNING_KEY_DAYS", "0"),
         ("SIGNING_KEY_DAYS", "3651"),
         ("LOG_LEVEL", "chatty"),
@@ -218,6 +239,20 @@ def test_a_variable_that_cannot_be_is_refused_by_name_without_its_value(name: st
 
     if "secret" in value:
         assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        ("read=1/1s, burst 3", r"entry 2 must be send\|read\|write=CALLS/SECONDSs\[ burst CALLS\]"),
+        ("read=1/1s,read=2/1s", "entry 2 limits read again"),
+    ],
+)
+def test_which_entry_of_the_rate_limits_is_wrong_and_what_it_should_be_is_said(
+    limits: str, words: str
+) -> None:
+    with pytest.raises(SettingsError, match=f"RATE_LIMITS {words}"):
+        Settings.from_environment({**LEAST, "RATE_LIMITS": limits})
 
 
 def test_everything_that_is_wrong_is_said_at_once() -> None:

@@ -15,12 +15,14 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
+from a2a_serverless.ports.limits import OperationClass, RateLimit
 from a2a_serverless.protocol.scalars import Timestamp
 from a2a_serverless.tasks.log import PushKind
 
 REFERENCE = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*")
 KEPT_VALUE = re.compile(r"(secretsmanager|ssm|inline):(?=\S)")
 TOKEN = re.compile(r"([A-Za-z0-9_.-]{1,64}):([0-9a-f]{64})")
+RATE = re.compile(r"([a-z]+)=([1-9]\d{0,6})/([1-9]\d{0,4})s(?: burst ([1-9]\d{0,6}))?", re.ASCII)
 KMS_KEY = re.compile(r"[A-Za-z0-9:/_-]{1,2048}")
 KEY_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
@@ -111,6 +113,23 @@ def _key_name(text: str) -> str:
     return text
 
 
+def _rates(value: object) -> object:
+    """`send=10/60s burst 20,read=100/60s`: how often one caller may call what; by default all at once."""
+    if not isinstance(value, str):
+        return value
+    limits: dict[OperationClass, RateLimit] = {}
+    for number, entry in enumerate(value.split(",") if value.strip() else (), start=1):
+        found = RATE.fullmatch(entry.strip())
+        if found is None or found[1] not in set(OperationClass):
+            raise _wrong(f"entry {number} must be {'|'.join(OperationClass)}=CALLS/SECONDSs[ burst CALLS]")
+        operations = OperationClass(found[1])
+        if operations in limits:
+            raise _wrong(f"entry {number} limits {operations} again")
+        period = timedelta(seconds=int(found[3]))
+        limits[operations] = RateLimit(int(found[2]), period, burst=int(found[4] or found[2]))
+    return limits
+
+
 def _kinds(value: object) -> object:
     """`states,artifacts,...`: what webhooks are told of."""
     if not isinstance(value, str):
@@ -143,6 +162,7 @@ class Settings(BaseModel):
         streaming: whether answers leave piece by piece; needs a runtime loop and an integration that stream.
         stream_seconds: how long a stream stays open before it closes itself, to be gone on with.
         streams_per_caller: streams one caller may have open at once.
+        rate_limits: how often one caller may call, by class of operations; what has no limit is not counted.
         pokes_queue_url: the queue that wakes deliveries to webhooks; empty where none are delivered.
         dead_letters_queue_url: the queue of what could not be delivered.
         secrets_key: ARN or alias of the key that seals webhooks' secrets.
@@ -183,6 +203,9 @@ class Settings(BaseModel):
     streaming: Annotated[bool, _switch("on", "off")] = False
     stream_seconds: Annotated[float, Field(ge=1, le=880)] = 300
     streams_per_caller: Annotated[int, Field(ge=1, le=1000)] = 100
+    rate_limits: Annotated[Mapping[OperationClass, RateLimit], BeforeValidator(_rates)] = Field(
+        default_factory=dict
+    )
     pokes_queue_url: str = ""
     dead_letters_queue_url: str = ""
     secrets_key: str = ""

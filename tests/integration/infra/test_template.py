@@ -12,6 +12,7 @@ from infra.local.template import read_deployment
 from tests.integration.infra.declared import (
     ROOT,
     Declared,
+    deployed,
     functions,
     resources,
     state,
@@ -129,6 +130,42 @@ def test_tokens_that_the_template_takes_are_tokens_that_the_settings_take() -> N
 
     assert re.fullmatch(pattern, tokens)
     assert len(Settings.from_environment({**defaults(), "BEARER_TOKENS": tokens}).bearer_tokens) == 2
+
+
+@pytest.mark.parametrize(
+    "limits", ["", "send=10/60s", "send=10/60s burst 20, read=100/60s", "read=1/1s,write=1/1s,send=1/1s"]
+)
+def test_rate_limits_that_the_template_takes_are_rate_limits_that_the_settings_take(limits: str) -> None:
+    pattern = template()["Parameters"]["RateLimits"]["AllowedPattern"]
+
+    assert re.fullmatch(pattern, limits)
+    Settings.from_environment({**defaults(), "ANONYMOUS": "allowed", "RATE_LIMITS": limits})
+
+
+@pytest.mark.parametrize("limits", ["send=0/60s", "send=10/60", "other=1/1s", "send=10/60s,"])
+def test_rate_limits_that_the_settings_would_refuse_are_refused_before_anything_is_deployed(
+    limits: str,
+) -> None:
+    assert not re.fullmatch(template()["Parameters"]["RateLimits"]["AllowedPattern"], limits)
+
+
+def test_the_api_is_throttled_and_guarded_only_where_somebody_says_so() -> None:
+    bare = deployed()
+    acl = "arn:aws:wafv2:eu-west-1:123456789012:regional/webacl/mine/12345678-1234-1234-1234-123456789012"
+    guarded = deployed(ThrottlingRate="50", ThrottlingBurst="100", WebAclArn=acl)
+
+    assert "WebAcl" not in bare
+    assert "MethodSettings" not in bare["Api"]
+    assert guarded["Api"]["MethodSettings"] == [
+        {
+            "HttpMethod": "*",
+            "ResourcePath": "/*",
+            "ThrottlingRateLimit": "50",
+            "ThrottlingBurstLimit": "100",
+        }
+    ]
+    assert guarded["WebAcl"]["WebACLArn"] == acl
+    assert re.fullmatch(template()["Parameters"]["WebAclArn"]["AllowedPattern"], acl)
 
 
 def test_every_parameter_is_described_and_used() -> None:

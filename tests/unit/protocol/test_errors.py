@@ -6,7 +6,13 @@ from http import HTTPStatus
 import pytest
 
 from a2a_serverless.protocol import errors
-from a2a_serverless.protocol.errors import A2AError, FieldViolation, InvalidParamsError, TaskNotFoundError
+from a2a_serverless.protocol.errors import (
+    A2AError,
+    FieldViolation,
+    InvalidParamsError,
+    RateLimitedError,
+    TaskNotFoundError,
+)
 
 # Specification 5.4 and, for the reserved codes of JSON-RPC, 9.5.
 TABLE = {
@@ -74,13 +80,12 @@ def test_an_error_has_a_public_text_of_its_own_and_names_its_reason(error: type[
 
     assert raised.message == str(raised) == error.text
     assert isinstance(error.http_status, HTTPStatus)
-    assert raised.details() == [
-        {
-            "@type": "type.googleapis.com/google.rpc.ErrorInfo",
-            "reason": error.reason,
-            "domain": "a2a-protocol.org",
-        }
-    ]
+    assert raised.details()[0] == {
+        "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+        "reason": error.reason,
+        "domain": "a2a-protocol.org",
+    }
+    assert len(raised.details()) == (2 if error is RateLimitedError else 1)
 
 
 @every_error
@@ -95,6 +100,15 @@ def test_metadata_travels_in_the_error_info() -> None:
 
     assert raised.message == "No such task"
     assert raised.details()[0]["metadata"] == {"taskId": "t"}
+
+
+def test_when_to_ask_again_travels_as_a_retry_info() -> None:
+    raised = RateLimitedError(retry_after=48)
+
+    assert raised.details()[1] == {
+        "@type": "type.googleapis.com/google.rpc.RetryInfo",
+        "retryDelay": "48s",
+    }
 
 
 def test_a_blamed_field_travels_as_a_bad_request() -> None:

@@ -48,7 +48,7 @@ def content_response(
         raise MethodNotAllowedError(("GET", "HEAD", "OPTIONS"))
     tenant, task_id, where = place
     asked = GetTaskRequest.from_dict({"tenant": tenant, "id": task_id})
-    endpoint.admittance.permit(principal, READ_BY)
+    endpoint.permit(principal, READ_BY)
     try:
         caller = principal.caller(asked.tenant, endpoint.admittance.address(request))
     except ForeignTenantError:

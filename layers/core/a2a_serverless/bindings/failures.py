@@ -19,9 +19,6 @@ from a2a_serverless.protocol.errors import (
     RateLimitedError,
 )
 
-RETRY_AFTER = {"Retry-After": "5"}
-"""Seconds until asking again makes sense: a place gets free whenever some stream ends, so soon, if at all."""
-
 
 class MethodNotAllowedError(MethodNotFoundError):
     """The address exists, but not for this verb; `allowed` lists the ones it has."""
@@ -85,6 +82,6 @@ def headers_of(error: A2AError) -> Mapping[str, str]:
     match error:
         case MethodNotAllowedError(allowed=allowed):
             return {"Allow": ", ".join(allowed)}
-        case RateLimitedError():
-            return RETRY_AFTER
+        case RateLimitedError(retry_after=retry_after):
+            return {"Retry-After": str(retry_after)}
     return {}

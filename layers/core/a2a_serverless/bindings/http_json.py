@@ -58,7 +58,7 @@ def _reply(endpoint: Endpoint, request: HttpRequest) -> HttpResponse | StreamedR
             return content_response(endpoint, request, principal, content)
         raise MethodNotFoundError("There is nothing at this address")
     operation = _operation(found, request)
-    endpoint.admittance.permit(principal, operation.method)
+    endpoint.permit(principal, operation.method)
     service = negotiated(endpoint, request)
     check_body(request)
     params = request_fields(operation, request, found.fields)

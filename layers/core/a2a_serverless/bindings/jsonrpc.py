@@ -130,7 +130,7 @@ def _reply(
     operation = OPERATION_OF_METHOD.get(call.method)
     if operation is None:
         raise MethodNotFoundError
-    endpoint.admittance.permit(principal, operation.method)
+    endpoint.permit(principal, operation.method)
     if not isinstance(call.params, Mapping):
         raise InvalidParamsError.of("params", "must be an object")
     called = OperationCall(endpoint, request, principal, operation, call.params)

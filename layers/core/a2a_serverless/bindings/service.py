@@ -15,6 +15,7 @@ from a2a_serverless.bindings.http import MAX_ANSWER, MAX_STREAMED, HttpRequest
 from a2a_serverless.bindings.patience import Steps
 from a2a_serverless.operations.cancel import cancel_task
 from a2a_serverless.operations.declared import require
+from a2a_serverless.operations.rates import count_call
 from a2a_serverless.operations.read import get_task, list_tasks
 from a2a_serverless.operations.send import send_message
 from a2a_serverless.operations.streams import Frames, send_streaming_message, subscribe_to_task
@@ -71,6 +72,16 @@ class Endpoint:
     def most(self) -> int:
         """Bytes an answer may have."""
         return MAX_STREAMED if self.streaming else MAX_ANSWER
+
+    def permit(self, principal: Principal, method: str) -> None:
+        """Let a principal call an operation now, which counts as a call of it.
+
+        Raises:
+            MissingScopeError, UnknownCallerError: it asks for a scope that they have not.
+            RateLimitedError: they have called too often of late.
+        """
+        self.admittance.permit(principal, method)
+        count_call(self.ports, method, tenant=principal.tenant or "", owner=principal.owner)
 
 
 @dataclass(frozen=True, slots=True)

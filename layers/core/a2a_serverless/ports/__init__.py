@@ -5,7 +5,7 @@ nothing here reads the environment: values such as limits come in through `Polic
 contract test, run against the fake and every adapter.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -13,6 +13,7 @@ from a2a_serverless.ports.admissions import Admission, AdmissionKey, AdmissionSt
 from a2a_serverless.ports.callers import Caller, owner_of
 from a2a_serverless.ports.contexts import ContextKey, ContextRow, ContextStore, Holder
 from a2a_serverless.ports.executions import Executions, ExecutionStatus, TurnKey
+from a2a_serverless.ports.limits import OperationClass, RateLimit, RateLimits
 from a2a_serverless.ports.streams import StreamKey, StreamPlaces
 from a2a_serverless.ports.tasks import Head, PositionTakenError, TaskPage, TaskQuery, TaskStore
 from a2a_serverless.ports.webhooks import WebhookPolicy, WebhookPorts
@@ -68,6 +69,7 @@ class Policy:
         deduplicate: whether a message id admits a message once.
         input_modes: media types the agent takes, `*/*` and `type/*` included; empty takes everything.
         streams_per_caller: streams one caller may have open at once.
+        rate_limits: how often one caller may call; a class of operations without a limit is not counted.
         capabilities: the optional capabilities this deployment declares on its card.
         inline_limit: bytes of content above which a part is shown as a `url` part.
         answer_limit: bytes of content that one answer shows inline in all; the rest is shown as `url` parts.
@@ -83,6 +85,7 @@ class Policy:
     blocking_wait: timedelta = timedelta(seconds=25)
     deduplicate: bool = True
     streams_per_caller: int = 100
+    rate_limits: Mapping[OperationClass, RateLimit] = field(default_factory=dict)
     input_modes: tuple[str, ...] = ()
     capabilities: frozenset[str] = frozenset()
     inline_limit: int = 256 * 1024
@@ -99,7 +102,10 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Everything the operations are given; `webhooks` is None where none are delivered."""
+    """Everything the operations are given.
+
+    `webhooks` is None where none are delivered, `rate_limits` where no calls are counted.
+    """
 
     tasks: TaskStore
     admissions: AdmissionStore
@@ -115,3 +121,4 @@ class Ports:
     policy: Policy = field(default_factory=Policy)
     answer: Answer | None = None
     webhooks: WebhookPorts | None = None
+    rate_limits: RateLimits | None = None

@@ -35,6 +35,7 @@ from typing import Any, ClassVar, Self
 DOMAIN = "a2a-protocol.org"
 ERROR_INFO = "type.googleapis.com/google.rpc.ErrorInfo"
 BAD_REQUEST = "type.googleapis.com/google.rpc.BadRequest"
+RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo"
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,10 +252,22 @@ class PermissionDeniedError(A2AError):
 
 
 class RateLimitedError(A2AError):
-    """The caller asks too often; the binding adds Retry-After."""
+    """The caller asks too often, and may again after `retry_after` seconds, a whole number above 0.
+
+    By default five: a stream's place gets free whenever some stream ends, so soon, if at all. The binding
+    adds Retry-After.
+    """
 
     code = -31429
     http_status = HTTPStatus.TOO_MANY_REQUESTS
     status = "RESOURCE_EXHAUSTED"
     reason = "RATE_LIMITED"
     text = "Too many requests"
+
+    def __init__(self, message: str | None = None, *, retry_after: int = 5) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+    def details(self) -> list[dict[str, Any]]:
+        """ErrorInfo, then RetryInfo."""
+        return [*super().details(), {"@type": RETRY_INFO, "retryDelay": f"{self.retry_after}s"}]

@@ -24,6 +24,7 @@ def policy(settings: Settings, described: AgentProfile | None = None) -> Policy:
         blocking_wait=settings.blocking_wait,
         deduplicate=settings.deduplication,
         streams_per_caller=settings.streams_per_caller,
+        rate_limits=settings.rate_limits,
         capabilities=_capabilities(settings),
         input_modes=tuple(described.input_modes) if described else (),
         webhooks=WebhookPolicy(

@@ -16,6 +16,7 @@ from a2a_serverless.adapters.stepfunctions_executions import StepFunctionsExecut
 from a2a_serverless.adapters.system_clock import SystemClock
 from a2a_serverless.adapters.uuid_identifiers import UuidIdentifiers
 from a2a_serverless.ports import Answer, Metrics, Policy, Ports
+from a2a_serverless.ports.limits import RateLimits
 from a2a_serverless.settings import Settings
 from a2a_serverless.wiring.decided import policy
 from a2a_serverless.wiring.incidents import incidents
@@ -48,7 +49,14 @@ def ports(
         policy=decided or policy(settings),
         answer=instant,
         webhooks=webhook_ports(settings, table, clients, clock),
+        rate_limits=late(lambda: _rate_limits(table)) if settings.rate_limits else None,
     )
+
+
+def _rate_limits(table: DynamoTable) -> RateLimits:
+    from a2a_serverless.adapters.dynamodb_rate_limits import DynamoRateLimits  # noqa: PLC0415  made late
+
+    return DynamoRateLimits(table)
 
 
 def _metrics(settings: Settings) -> Metrics:

@@ -44,6 +44,11 @@ class Principal:
     tenant: str | None = None
     expires: datetime | None = None
 
+    @property
+    def owner(self) -> str:
+        """Whose tasks are theirs."""
+        return owner_of(self.issuer, self.name)
+
     def caller(self, tenant: str | None, base_url: str) -> Caller:
         """This principal calling for a tenant; one who may ask for one only need not name it.
 
@@ -54,7 +59,7 @@ class Principal:
             raise ForeignTenantError
         return Caller(
             tenant=self.tenant or tenant or "",
-            owner=owner_of(self.issuer, self.name),
+            owner=self.owner,
             name=self.name,
             base_url=base_url,
             anonymous=self.anonymous,
