@@ -41,9 +41,9 @@ REPLACEMENT_POLICY = AgentSkill(
     id="replacement_policy",
     name="Replacement policy",
     description=(
-        f"Within {policy.WINDOW_DAYS} days of its delivery a damaged order is replaced, or refunded where there "
-        f"is no stock. From a price of {policy.PHOTO_FROM} on a photo must show the damage; sent with the order's "
-        "number it saves a turn."
+        f"Within {policy.WINDOW_DAYS} days of its delivery a damaged order is replaced, or refunded where"
+        f" there is no stock. From a price of {policy.PHOTO_FROM} on a photo must show the damage; sent with"
+        " the order's number it saves a turn."
     ),
     tags=("policy", "replacement"),
     examples=("Investigate damaged order ORD-1042. See damage.jpg.",),
