@@ -112,9 +112,11 @@ def _parsed(text: str) -> Any:  # noqa: ANN401  whatever JSON holds
     if len(text.encode(errors="replace")) > MOST_BYTES:
         raise AccessDocumentError(f"it must not exceed {MOST_BYTES} bytes")
     try:
-        return json.loads(text, object_pairs_hook=_unambiguous, parse_constant=_no_number)
+        document = json.loads(text, object_pairs_hook=_unambiguous, parse_constant=_no_number)
+        json.dumps(document, ensure_ascii=False).encode()  # half characters can be escaped, and never written
     except (ValueError, RecursionError):
         raise AccessDocumentError("it must be JSON, in which no member stands twice") from None
+    return document
 
 
 def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
