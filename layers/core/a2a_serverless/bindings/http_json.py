@@ -11,6 +11,7 @@ from http import HTTPStatus
 
 from a2a_serverless.bindings.caller.refusals import at_the_door
 from a2a_serverless.bindings.content import content_response
+from a2a_serverless.bindings.extended_card import for_one_caller
 from a2a_serverless.bindings.failures import (
     MethodNotAllowedError,
     check_answer,
@@ -31,6 +32,7 @@ from a2a_serverless.bindings.request_fields import request_fields
 from a2a_serverless.bindings.routes import Found, find, find_content, segments_of
 from a2a_serverless.bindings.service import Endpoint, Negotiated, OperationCall, negotiated
 from a2a_serverless.bindings.sse import HEADERS, event_stream
+from a2a_serverless.protocol.card import AgentCard
 from a2a_serverless.protocol.errors import A2AError, MethodNotFoundError
 from a2a_serverless.protocol.operations import Operation
 from a2a_serverless.protocol.protojson import ProtoModel
@@ -72,7 +74,10 @@ def _result(called: OperationCall, service: Negotiated) -> HttpResponse | Stream
 
     def printed(result: ProtoModel | None) -> HttpResponse:
         body = "{}" if result is None else result.to_json()
-        return HttpResponse(HTTPStatus.OK, headers, check_answer(body.encode(), endpoint.most))
+        response = HttpResponse(HTTPStatus.OK, headers, check_answer(body.encode(), endpoint.most))
+        if isinstance(result, AgentCard):
+            return for_one_caller(called.request, response, endpoint.admittance)
+        return response
 
     def broken(error: Exception) -> bytes:
         # Its status is out, and only a task may follow it: cut off is what this answer is.

@@ -14,6 +14,7 @@ from http import HTTPStatus
 
 from a2a_serverless.bindings.caller import Principal
 from a2a_serverless.bindings.caller.refusals import at_the_door
+from a2a_serverless.bindings.extended_card import for_one_caller
 from a2a_serverless.bindings.failures import (
     MethodNotAllowedError,
     check_answer,
@@ -32,6 +33,7 @@ from a2a_serverless.bindings.http import (
 from a2a_serverless.bindings.patience import at_length, patiently
 from a2a_serverless.bindings.service import Endpoint, Negotiated, OperationCall, negotiated
 from a2a_serverless.bindings.sse import HEADERS, event_stream
+from a2a_serverless.protocol.card import AgentCard
 from a2a_serverless.protocol.errors import (
     A2AError,
     ContentTypeNotSupportedError,
@@ -143,7 +145,10 @@ def _result(called: OperationCall, service: Negotiated, request_id: Id) -> HttpR
 
     def printed(result: ProtoModel | None) -> HttpResponse:
         body = _envelope(request_id, "null" if result is None else result.to_json())
-        return HttpResponse(HTTPStatus.OK, headers, check_answer(body.encode(), endpoint.most))
+        response = HttpResponse(HTTPStatus.OK, headers, check_answer(body.encode(), endpoint.most))
+        if isinstance(result, AgentCard):
+            return for_one_caller(called.request, response, endpoint.admittance)
+        return response
 
     def broken(error: Exception) -> bytes:
         return _refusal(public(error, endpoint.ports.incidents, called.request), request_id).body

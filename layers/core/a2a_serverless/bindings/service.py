@@ -21,8 +21,12 @@ from a2a_serverless.operations.send import send_message
 from a2a_serverless.operations.streams import Frames, send_streaming_message, subscribe_to_task
 from a2a_serverless.operations.webhooks import create_config, delete_config, get_config, list_configs
 from a2a_serverless.ports import Caller, Ports
-from a2a_serverless.protocol.card import AgentExtension
-from a2a_serverless.protocol.errors import ExtensionSupportRequiredError, TaskNotFoundError
+from a2a_serverless.protocol.card import AgentCard, AgentExtension
+from a2a_serverless.protocol.errors import (
+    ExtendedAgentCardNotConfiguredError,
+    ExtensionSupportRequiredError,
+    TaskNotFoundError,
+)
 from a2a_serverless.protocol.operations import Operation
 from a2a_serverless.protocol.parameters import (
     EXTENSIONS,
@@ -43,7 +47,7 @@ HANDLERS: Mapping[str, Callable[[Ports, Caller, Any], Steps | ProtoModel | None]
     "ListTaskPushNotificationConfigs": list_configs,
     "DeleteTaskPushNotificationConfig": delete_config,
 }
-"""The operation behind each method that answers once. No deployment declares GetExtendedAgentCard yet."""
+"""The operation behind each method that answers once; a caller's card is the endpoint's own."""
 
 LAST_EVENT_ID = "Last-Event-ID"
 LAST_EVENT_ID_QUERY = "lastEventId"
@@ -60,6 +64,7 @@ class Endpoint:
     """What a binding is given once per process: the world, who is let in, the extensions announced.
 
     `streaming` says that answers may leave piece by piece; a stream stays open for `stream_time` at most.
+    `callers_card` makes the card of one caller, where they have such.
     """
 
     ports: Ports
@@ -67,6 +72,7 @@ class Endpoint:
     extensions: tuple[AgentExtension, ...] = ()
     streaming: bool = False
     stream_time: timedelta = timedelta(seconds=300)
+    callers_card: Callable[[Caller], AgentCard] | None = None
 
     @property
     def most(self) -> int:
@@ -130,6 +136,8 @@ class OperationCall:
             A2AError: the operation is not declared, the parameters are not its request, or it refuses.
         """
         caller, asked = self._read()
+        if self.operation.method == "GetExtendedAgentCard":
+            return self._callers_card(caller)
         result = HANDLERS[self.operation.method](self._hurried(), caller, asked)
         return (yield from result) if isinstance(result, Generator) else result
 
@@ -143,6 +151,11 @@ class OperationCall:
         if self.operation.method == "SendStreamingMessage":
             return send_streaming_message(ports, caller, asked, until)
         return subscribe_to_task(ports, caller, asked, until, self._last_event_id())
+
+    def _callers_card(self, caller: Caller) -> AgentCard:
+        if self.endpoint.callers_card is None:
+            raise ExtendedAgentCardNotConfiguredError
+        return self.endpoint.callers_card(caller)
 
     def _hurried(self) -> Ports:
         """The world, in which nothing waits for longer than this invocation lasts."""

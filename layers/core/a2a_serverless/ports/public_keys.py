@@ -2,10 +2,9 @@
 
 import hashlib
 import json
+from base64 import urlsafe_b64encode
 from dataclasses import dataclass
 from typing import Protocol, Self
-
-from a2a_serverless.protocol.card_signatures import base64url
 
 BYTES = 32
 """Length of a coordinate, leading zeros included (RFC 7518, 6.2.1.2)."""
@@ -35,11 +34,15 @@ class PublicKey:
     @classmethod
     def at(cls, point: bytes) -> Self:
         """The key whose two coordinates these 64 bytes are."""
-        x, y = base64url(point[:BYTES]), base64url(point[BYTES:])
+        x, y = _base64url(point[:BYTES]), _base64url(point[BYTES:])
         return cls(thumbprint(x, y), x, y)
 
 
 def thumbprint(x: str, y: str) -> str:
     """The name of a public key: the hash of its required members, in order and without spaces (RFC 7638)."""
     members = json.dumps({"crv": "P-256", "kty": "EC", "x": x, "y": y}, separators=(",", ":"))
-    return base64url(hashlib.sha256(members.encode()).digest())
+    return _base64url(hashlib.sha256(members.encode()).digest())
+
+
+def _base64url(value: bytes) -> str:
+    return urlsafe_b64encode(value).rstrip(b"=").decode("ascii")

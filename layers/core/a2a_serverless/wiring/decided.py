@@ -43,7 +43,11 @@ def policy(settings: Settings, described: AgentProfile | None = None) -> Policy:
 
 def _capabilities(settings: Settings) -> frozenset[str]:
     """What works in this deployment of what the specification leaves open."""
-    works = {"streaming": settings.streaming, "push_notifications": settings.delivers}
+    works = {
+        "streaming": settings.streaming,
+        "push_notifications": settings.delivers,
+        "extended_agent_card": bool(settings.extended_card),
+    }
     return frozenset(name for name, here in works.items() if here)
 
 
