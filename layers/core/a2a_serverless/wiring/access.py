@@ -87,7 +87,7 @@ class DocumentReader:
                 f"jwt[{number}] has no key for its algorithms that can be used"
             ) from None
         except ModuleNotFoundError as error:
-            if error.name not in SIGNING:
+            if (error.name or "").partition(".")[0] not in SIGNING:
                 raise
             raise AccessDocumentError("jwt needs the signing layer: deploy with Jwt=on") from None
 
