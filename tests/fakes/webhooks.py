@@ -308,6 +308,7 @@ class FakePosts:
 @dataclass
 class _Silence:
     in_a_row: int
+    since: datetime
     last_at: datetime
     until: datetime
 
@@ -335,15 +336,17 @@ class FakeHosts:
         """Remember that it gave no answer."""
         with self.lock:
             now = self.clock.now()
-            known = self._known(host) or _Silence(0, now, now)
+            known = self._known(host) or _Silence(0, now, now, now)
             tried = known.in_a_row >= 3 and known.until - known.last_at == timedelta(seconds=15)
             if known.until > now and not tried:
                 return
             if now - max(known.last_at, known.until) > timedelta(minutes=5):
-                known = _Silence(0, now, now)
+                known = _Silence(0, now, now, now)
             in_a_row = known.in_a_row + 1
+            if now - known.since < timedelta(seconds=10):
+                in_a_row = min(in_a_row, 2)
             pause = min(30 * 2 ** max(0, in_a_row - 3), 600) if in_a_row >= 3 else 0
-            self.silent[host] = _Silence(in_a_row, now, now + timedelta(seconds=pause))
+            self.silent[host] = _Silence(in_a_row, known.since, now, now + timedelta(seconds=pause))
 
     def answered(self, host: str) -> None:
         """Remember that it did."""

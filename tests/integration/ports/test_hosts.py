@@ -11,6 +11,8 @@ from tests.integration.ports.world import World
 SECOND = timedelta(seconds=1)
 MEMORY = 5.0
 """How long a process may go by what it saw."""
+LASTS = 10.0
+"""How long a row lasts before it counts as one."""
 
 
 def host_of(world: World) -> str:
@@ -18,10 +20,10 @@ def host_of(world: World) -> str:
 
 
 def silences(world: World, number: int, hosts: Hosts | None = None) -> Hosts:
-    """So many attempts without an answer, a second apart."""
+    """So many attempts without an answer, far enough apart for three to be a row."""
     hosts = hosts or world.hosts()
     for _ in range(number):
-        world.clock.sleep(1)
+        world.clock.sleep(LASTS / 2)
         hosts.was_silent(host_of(world))
     return hosts
 
@@ -61,6 +63,33 @@ def test_silences_count_together_whoever_met_them(world: World) -> None:
         silences(world, 1, world.hosts())
 
     assert silent_until(world) == world.clock.now() + 30 * SECOND
+
+
+@pytest.mark.parametrize("apart", [0.0, 1.0, 4.9])
+def test_silences_count_only_when_they_have_lasted(world: World, apart: float) -> None:
+    hosts = world.hosts()
+    for _ in range(3):
+        world.clock.sleep(apart)
+        hosts.was_silent(host_of(world))
+
+    assert silent_until(world) is None
+
+    world.clock.sleep(LASTS)
+    hosts.was_silent(host_of(world))
+    assert silent_until(world) == world.clock.now() + 30 * SECOND
+
+
+def test_a_host_that_fails_at_some_requests_of_many_is_never_left_alone(world: World) -> None:
+    processes = [world.hosts() for _ in range(4)]
+
+    for number in range(100):
+        hosts = processes[number % 4]
+        assert hosts.silent_until(host_of(world)) is None
+        if number % 5 == 0:
+            hosts.was_silent(host_of(world))
+        else:
+            hosts.answered(host_of(world))
+        world.clock.sleep(0.5)
 
 
 def test_an_answer_ends_the_row(world: World) -> None:
@@ -172,7 +201,8 @@ def test_who_tries_and_never_tells_is_followed_by_the_next(world: World) -> None
 
 def test_silences_at_the_same_time_count_and_open_the_breaker_once(world: World) -> None:
     processes = [world.hosts() for _ in range(8)]
-    world.clock.sleep(1)
+    silences(world, 1)
+    world.clock.sleep(LASTS)
 
     all_at_once(lambda number: processes[number].was_silent(host_of(world)))
 

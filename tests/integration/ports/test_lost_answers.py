@@ -154,12 +154,12 @@ def test_a_silence_told_with_a_lost_answer_counts_once(stored: StoredWorld) -> N
     hosts, host = stored.hosts(), f"{stored.owner}.example"
 
     for _ in range(2):
-        stored.clock.sleep(1)
+        stored.clock.sleep(5)
         with stored.losing_the_answer_of("PutItem"):
             hosts.was_silent(host)
 
     assert stored.hosts().silent_until(host) is None
-    stored.clock.sleep(1)
+    stored.clock.sleep(5)
     hosts.was_silent(host)
     assert stored.hosts().silent_until(host) == stored.clock.now() + timedelta(seconds=30)
 
@@ -167,6 +167,7 @@ def test_a_silence_told_with_a_lost_answer_counts_once(stored: StoredWorld) -> N
 def test_who_is_to_try_a_silent_host_learns_so_when_the_answer_was_lost(stored: StoredWorld) -> None:
     hosts, host = stored.hosts(), f"{stored.owner}.example"
     for _ in range(3):
+        stored.clock.sleep(5)
         hosts.was_silent(host)
     stored.clock.sleep(30)
 

@@ -244,6 +244,7 @@ def test_a_host_that_answers_again_costs_one_write_and_then_none(stored: StoredW
 def test_a_host_that_is_left_alone_costs_a_look_every_five_seconds(stored: StoredWorld) -> None:
     hosts, host = stored.hosts(), f"{stored.owner}.example"
     for _ in range(3):
+        stored.clock.sleep(5)
         hosts.was_silent(host)
 
     with counted(stored) as calls:

@@ -16,6 +16,10 @@ from a2a_serverless.protocol.scalars import print_timestamp
 IN_A_ROW = 3
 """Attempts without an answer, one after the other, until a host is left alone."""
 
+LASTS = timedelta(seconds=10)
+"""How long a row lasts before it counts as one. Whoever was answered meanwhile has looked at the item by then
+and ended it, so that a host which merely fails at some requests of many is not left alone."""
+
 ROW_ENDS = timedelta(minutes=5)
 """So long after the last of them, or after the host was left alone, a further one begins a new row."""
 
@@ -43,12 +47,14 @@ CHOOSE = random.SystemRandom()
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """So many attempts in a row without an answer, the last at `last_at`; until then nobody tries again.
+    """So many attempts in a row without an answer, from `since` to `last_at`; until then nobody tries again.
 
-    `probe_until` is until when somebody does who announced it.
+    While the row has not lasted, however many there were, they count as too few. `probe_until` is until when
+    somebody does who announced it.
     """
 
     in_a_row: int
+    since: datetime
     last_at: datetime
     until: datetime
     probe_until: datetime | None = None
@@ -66,9 +72,12 @@ class Silence:
         """One more attempt got no answer; one that ends while the host is left alone had begun before."""
         if self.until > moment:
             return self
-        goes_on = moment - max(self.last_at, self.until) <= ROW_ENDS
+        goes_on = self.in_a_row and moment - max(self.last_at, self.until) <= ROW_ENDS
+        since = self.since if goes_on else moment
         in_a_row = self.in_a_row + 1 if goes_on else 1
-        return Silence(in_a_row, moment, moment + _pause(in_a_row))
+        if moment - since < LASTS:
+            in_a_row = min(in_a_row, IN_A_ROW - 1)
+        return Silence(in_a_row, since, moment, moment + _pause(in_a_row))
 
 
 def _pause(in_a_row: int) -> timedelta:
@@ -120,7 +129,7 @@ class DynamoHosts:
         with seen.lock:
             now = self.table.clock.now()
             while True:
-                before = seen.silence or Silence(0, now, now)
+                before = seen.silence or Silence(0, now, now, now)
                 after = before.again(now)
                 if after == before or self._write(host, seen, after):
                     return
@@ -134,7 +143,7 @@ class DynamoHosts:
         with seen.lock:
             if seen.silence is not None:
                 now = self.table.clock.now()
-                item = _item(host, Silence(0, now, now))
+                item = _item(host, Silence(0, now, now, now))
                 self.table.put(item)
                 self._look(seen, item)
 
@@ -168,6 +177,7 @@ def _item(host: str, silence: Silence) -> Item:
     return {
         **host_row(host)._asdict(),
         "in_a_row": silence.in_a_row,
+        "since": print_timestamp(silence.since),
         "last_at": print_timestamp(silence.last_at),
         "until": print_timestamp(silence.until),
         **probe,
@@ -179,6 +189,7 @@ def _item(host: str, silence: Silence) -> Item:
 def _silence(item: Item) -> Silence:
     return Silence(
         in_a_row=item["in_a_row"],
+        since=read_time(item["since"]),
         last_at=read_time(item["last_at"]),
         until=read_time(item["until"]),
         probe_until=read_time(item["probe_until"]) if "probe_until" in item else None,
