@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from infra.local.aws import ROOT
+from tests.bench.memory import resident_mb
 from tests.bench.result import Result, percentile
 from tests.e2e.stack import descendants
 
@@ -144,14 +145,8 @@ def _largest_mb(stack: Stack, function: str) -> float:
         # A process may end while it is looked at.
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             if named in Path(f"/proc/{pid}/environ").read_bytes():
-                found.append(_resident_mb(pid))
+                found.append(resident_mb(pid))
     return max(found)
-
-
-def _resident_mb(pid: int) -> float:
-    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
-    (line,) = [line for line in status.splitlines() if line.startswith("VmRSS:")]
-    return int(line.split()[1]) * 1024 / 1e6
 
 
 @contextmanager

@@ -1,20 +1,32 @@
-"""Streams of the local stack as people feel them: how soon they begin, how late they are, many at once."""
+"""Streams of the local stack as people feel them: how soon they begin, how late they are, many at once.
 
+And what one of them asks of the table in a minute, counted in this process where its requests are sent.
+"""
+
+import asyncio
 import json
 import statistics
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
+from a2a_serverless.agent import Agent, ArtifactChunk, InputRequired, Part, Turn, Update
+from a2a_serverless.operations.streams import subscribe_to_task
+from a2a_serverless.protocol.requests import SubscribeToTaskRequest
+from tests.bench import agents
+from tests.bench.cloud import CALLER, Cloud, cloud
+from tests.bench.ledger import Ledger, tally
 from tests.bench.local_stack import Stack, running
 from tests.bench.result import Result, percentile
 
 TICKS = 100
 MANY, TICKS_OF_MANY = 50, 200
 BEGINNINGS = 10
+MINUTE = 60
 
 
 @dataclass(frozen=True)
@@ -53,6 +65,39 @@ def streams() -> Iterator[Result]:
         }
         yield Result("stream lag, p95", percentile(lags, 95), "ms", "<= 150, p50 <= 60", details)
         yield _many(stack)
+    with cloud(_ticking) as deployment:
+        yield _asked(deployment, "a stream that flows", "tick")
+        yield _asked(deployment, "a stream that is idle", "ask")
+
+
+def _ticking(_: Ledger) -> Agent:
+    """Asks a question, or has something new ten times a second for more than a minute."""
+
+    async def agent(turn: Turn) -> AsyncIterator[Update]:
+        if turn.message.parts[0].text == "ask":
+            yield InputRequired("What next?")
+            return
+        for number in range(int(MINUTE / agents.TICK) + 100):
+            yield ArtifactChunk("ticks", parts=[Part(data=number)])
+            await asyncio.sleep(agents.TICK)
+
+    return agent
+
+
+def _asked(deployment: Cloud, what: str, text: str) -> Result:
+    """How often a stream of a task looks at the table in its first minute."""
+    task = deployment.send(text, wait=text == "ask")
+    until = deployment.ports.clock.now() + timedelta(seconds=MINUTE)
+    deployment.forget()
+    frames = subscribe_to_task(deployment.ports, CALLER, SubscribeToTaskRequest(id=task.id), until)
+    seen = sum(frame is not None for frame in frames)
+    sent = [each for each in deployment.api.sent if each.operation in ("GetItem", "BatchGetItem")]
+    details = {
+        "events": seen,
+        "read units": sum(each.units.read for each in sent),
+        "reads": tally(sent, by=lambda each: each.name),
+    }
+    return Result(f"reads a minute of {what}", len(sent), "requests", "", details)
 
 
 def _many(stack: Stack) -> Result:
