@@ -30,7 +30,7 @@ EXCHANGED = tuple(
 
 ROOMS = (objects, events, requests, card)
 
-IDS = st.from_regex(r"[A-Za-z0-9_.:-]{1,128}", fullmatch=True)
+IDS = st.from_regex(r"(?!\.{1,2}\Z)[A-Za-z0-9_.:-]{1,128}", fullmatch=True)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=8).filter(str.strip)
 NUMBERS = st.integers(-(2**53), 2**53).map(float) | st.floats(allow_nan=False, allow_infinity=False).map(
