@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from infra.local.deployment import REGION
+from tests.integration.functions.aws_requests import AwsRequests
 from tests.integration.functions.deployment import FOLDERS, Deployed, StreamingDeployed
 from tests.integration.ports.backends import Backend, moto
 
@@ -18,7 +19,13 @@ def backend() -> Iterator[Backend]:
 
 
 @pytest.fixture(scope="package")
-def deployed(backend: Backend) -> Iterator[Deployed]:
+def requests() -> AwsRequests:
+    """What the functions ask of AWS."""
+    return AwsRequests()
+
+
+@pytest.fixture(scope="package")
+def deployed(backend: Backend, requests: AwsRequests) -> Iterator[Deployed]:
     """The seven functions, each loaded once with one environment."""
     environment = {
         "AWS_ACCESS_KEY_ID": "testing",
@@ -40,11 +47,13 @@ def deployed(backend: Backend) -> Iterator[Deployed]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment.items():
             patch.setenv(name, value)
-        yield Deployed({name: load(name) for name in FOLDERS}, backend)
+        with requests.watching_new_sessions():
+            modules = {name: load(name) for name in FOLDERS}
+        yield Deployed(modules, backend)
 
 
 @pytest.fixture(scope="package")
-def streaming(deployed: Deployed) -> StreamingDeployed:
+def streaming(deployed: Deployed, requests: AwsRequests) -> StreamingDeployed:
     """The API's functions once more, as they are where answers leave piece by piece."""
     environment = {
         "STREAMING": "on",
@@ -55,7 +64,8 @@ def streaming(deployed: Deployed) -> StreamingDeployed:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment.items():
             patch.setenv(name, value)
-        loaded = {name: load(name) for name in ("card", "http_json", "jsonrpc")}
+        with requests.watching_new_sessions():
+            loaded = {name: load(name) for name in ("card", "http_json", "jsonrpc")}
     return StreamingDeployed({**deployed.modules, **loaded}, deployed.backend)
 
 
