@@ -2,8 +2,8 @@
 
 The log decides, once: exactly one terminal event, and every stream ends with it, having shown the same as
 every other. Two streams at most are allowed at once, so each watched round also needs the places of the one
-before. Streams look on in every round in memory and in one of five on an emulator, where half the requests
-of a round would be theirs.
+before. Streams look on in every round in memory and in one of ten on an emulator; the other rounds begin with
+a task as its message leaves it: most requests of a round would be those of sending and of looking on.
 """
 
 import sys
@@ -21,29 +21,23 @@ import pytest
 from a2a_serverless.adapters.uuid_identifiers import UuidIdentifiers
 from a2a_serverless.agent import ArtifactChunk, Completed, Turn, Update
 from a2a_serverless.operations.cancel import cancel_task
-from a2a_serverless.operations.follow import awaited
-from a2a_serverless.operations.send import send_message
 from a2a_serverless.operations.streams import Frame, Frames, send_streaming_message, subscribe_to_task
 from a2a_serverless.operations.turns import run_turn
 from a2a_serverless.ports import Caller, Clock, Policy, Ports, TaskStore, TurnKey
 from a2a_serverless.protocol.errors import TaskNotCancelableError
 from a2a_serverless.protocol.objects import Message, Part, Role, TaskState
-from a2a_serverless.protocol.requests import (
-    CancelTaskRequest,
-    SendMessageConfiguration,
-    SendMessageRequest,
-    SubscribeToTaskRequest,
-)
+from a2a_serverless.protocol.requests import CancelTaskRequest, SendMessageRequest, SubscribeToTaskRequest
 from a2a_serverless.tasks.lifecycle import TERMINAL
 from a2a_serverless.tasks.log import LoggedEvent, TaskKey, TurnSettled
 from tests.fakes.ports import FakeExecutions, FakeIncidents, FakeMetrics
 from tests.integration.ports.conftest import Start, emulators
+from tests.integration.ports.samples import received, write
 from tests.integration.ports.world import TENANT, StoredWorld, World
 
 STREAMS = 2
 ROUNDS = 200
 ROUNDS_STORED = 250
-WATCHED = 5
+WATCHED = 10
 """One of so many rounds on an emulator has streams looking on."""
 
 MINUTES = timedelta(minutes=5)
@@ -112,7 +106,7 @@ def test_a_cancel_and_a_completion_make_one_end_that_every_stream_shows(world: W
 def one_round(world: World, threads: ThreadPoolExecutor, number: int, watching: int) -> TaskState:
     """Let a cancel and a completion race, so many streams watching; returns who won."""
     ports, caller = ports_of(world), Caller(TENANT, world.owner, "tester", "https://agent.example")
-    task_id, streams = begun(ports, caller, number, watching)
+    task_id, streams = begun(world, ports, caller, number, watching)
     together = Barrier(2, timeout=60)
 
     async def agent(_: Turn) -> AsyncIterator[Update]:
@@ -142,12 +136,12 @@ def one_round(world: World, threads: ThreadPoolExecutor, number: int, watching: 
     return end
 
 
-def begun(ports: Ports, caller: Caller, number: int, watching: int) -> tuple[str, list[Frames]]:
+def begun(world: World, ports: Ports, caller: Caller, number: int, watching: int) -> tuple[str, list[Frames]]:
     """A task whose turn is to run, and so many streams of it, which all begin alike."""
     if not watching:
-        answer = awaited(send_message(ports, caller, asking(number)))
-        assert answer.task is not None
-        return answer.task.id, []
+        task_id = f"t-{number}"
+        write(world, world.task(task_id), received(world).model_copy(update={"state": None}))
+        return task_id, []
     sent = send_streaming_message(ports, caller, asking(number), ports.clock.now() + MINUTES)
     opening = opened(sent)
     assert opening.response.task is not None
@@ -194,8 +188,7 @@ def subscription(ports: Ports, caller: Caller, task_id: str) -> Frames:
 
 def asking(number: int) -> SendMessageRequest:
     message = Message(message_id=f"m-{number}", role=Role.USER, parts=(Part(text="go"),))
-    configuration = SendMessageConfiguration(return_immediately=True)
-    return SendMessageRequest(message=message, configuration=configuration)
+    return SendMessageRequest(message=message)
 
 
 def ports_of(world: World) -> Ports:
