@@ -18,8 +18,9 @@ from a2a_serverless.bindings.http import HttpRequest, HttpResponse, StreamedResp
 from a2a_serverless.bindings.service import Endpoint
 from a2a_serverless.operations.deliveries import deliver
 from a2a_serverless.operations.turns import run_turn
-from a2a_serverless.ports import Policy, Ports, TurnKey
+from a2a_serverless.ports import Caller, Policy, Ports, TurnKey
 from a2a_serverless.ports.webhooks import Poke, Webhook, WebhookRequest
+from a2a_serverless.protocol.card import AgentCard
 from a2a_serverless.protocol.operations import OPERATION_OF_METHOD
 from tests.conformance.agent import agent as scripted
 from tests.conformance.agent import answer
@@ -36,6 +37,7 @@ ROWS: Mapping[str, tuple[int, int, str]] = {
     "PUSH_NOTIFICATION_NOT_SUPPORTED": (-32003, 400, "FAILED_PRECONDITION"),
     "UNSUPPORTED_OPERATION": (-32004, 400, "FAILED_PRECONDITION"),
     "CONTENT_TYPE_NOT_SUPPORTED": (-32005, 400, "INVALID_ARGUMENT"),
+    "EXTENDED_AGENT_CARD_NOT_CONFIGURED": (-32007, 400, "FAILED_PRECONDITION"),
     "EXTENSION_SUPPORT_REQUIRED": (-32008, 400, "FAILED_PRECONDITION"),
     "VERSION_NOT_SUPPORTED": (-32009, 400, "FAILED_PRECONDITION"),
     "INVALID_PARAMS": (-32602, 400, "INVALID_ARGUMENT"),
@@ -76,6 +78,7 @@ class Deployment:
     clock: FakeClock = field(default_factory=FakeClock)
     policy: Policy = field(default_factory=lambda: Policy(deduplicate=True))
     admittance: Admittance = field(default_factory=lambda: Admittance(local_principal="tester"))
+    callers_card: Callable[[Caller], AgentCard] | None = None
 
     def __post_init__(self) -> None:
         self.executions = FakeExecutions(on_start=self._begin)
@@ -90,7 +93,10 @@ class Deployment:
         self.webhooks: Any = self.ports.webhooks
         """What webhooks need, each part a fake that remembers."""
         self.endpoint = Endpoint(
-            self.ports, self.admittance, streaming="streaming" in self.policy.capabilities
+            self.ports,
+            self.admittance,
+            streaming="streaming" in self.policy.capabilities,
+            callers_card=self.callers_card,
         )
 
     def _begin(self, turn: TurnKey) -> None:
@@ -138,6 +144,11 @@ class Client:
     def answer(self, method: str, fields: Fields) -> HttpResponse:
         """The whole answer as it is, refusals included."""
         return whole(self._ask(method, fields))
+
+    def ask_as_it_is(self, request: HttpRequest) -> HttpResponse:
+        """The whole answer to any request at all."""
+        binding = jsonrpc if self.binding == "JSONRPC" else http_json
+        return whole(binding.answer(self.deployment.endpoint, request))
 
     def open(self, method: str, fields: Fields) -> "Stream":
         """The stream that an operation opens; raises Refused, which only a plain answer can say."""
