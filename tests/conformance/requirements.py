@@ -92,12 +92,6 @@ REQUIREMENTS: Mapping[str, str] = {
     "13.3:by-identity": "Each caller gets the card that is meant for them.",
     "13.3:caching": "It may be kept for a while, by its caller's own caches only.",
     "8.3.2:tenant-of-the-interface": "The interfaces of a tenant's card name the tenant that clients echo.",
-    "3.1.11:extended-card-not-configured": "Declared and not there it is an ExtendedAgentCardNotConfiguredError.",
-    "3.1.11:extended-card-wants-a-caller": "It is for callers who said who they are; others get a 401.",
-    "3.1.11:more-than-the-public-card": "It is a whole card that may show what the public one does not.",
-    "13.3:by-identity": "Each caller gets the card that is meant for them.",
-    "13.3:caching": "It may be kept for a while, by its caller's own caches only.",
-    "8.3.2:tenant-of-the-interface": "The interfaces of a tenant's card name the tenant that clients echo.",
     "3.3.4:required-extension": "A client that does not declare a required extension is refused.",
     "4.6:activated-extensions": "The answer names the extensions that were asked for and applied.",
     # Conversations
