@@ -25,8 +25,10 @@ ALL = {
     "DEPLOYED_AT": "2026-11-30T12:00:00Z",
     "DEDUPLICATION": "off",
     "BEARER_TOKENS": f"alice:{DIGEST}, alice:{DIGEST},bob.b:{DIGEST}",
+    "CREDENTIALS": "secretsmanager:a2a/callers",
     "ANONYMOUS": "refused",
     "LOCAL_PRINCIPAL": "me",
+    "LOOPBACK_ISSUERS": "allowed",
     "RETENTION_DAYS": "7",
     "BLOCKING_WAIT_SECONDS": "10",
     "STREAMING": "on",
@@ -143,6 +145,7 @@ def test_what_has_a_plain_default_may_be_left_out_or_empty() -> None:
         "BASE_URL": "",
         "DEPLOYED_AT": "",
         "BEARER_TOKENS": "",
+        "CREDENTIALS": "",
         "AGENT_PROFILE": "",
         "RATE_LIMITS": "",
         "LOCAL_PRINCIPAL": "",
@@ -196,6 +199,12 @@ def test_a_missing_variable_is_refused_by_name(name: str) -> None:
         ("DEPLOYED_AT", "2026-11-30T12:00:00"),
         ("DEDUPLICATION", "true"),
         ("ANONYMOUS", "yes"),
+        ("CREDENTIALS", "callers"),
+        ("CREDENTIALS", "ssm:"),
+        ("CREDENTIALS", "inline: "),
+        ("CREDENTIALS", "SSM:/callers"),
+        ("CREDENTIALS", "file:/callers"),
+        ("LOOPBACK_ISSUERS", "yes"),
         ("LOOPBACK_WEBHOOKS", ""),
         ("RETENTION_DAYS", "0"),
         ("RETENTION_DAYS", "a week"),
@@ -267,8 +276,18 @@ def test_everything_that_is_wrong_is_said_at_once() -> None:
 def test_a_deployment_that_would_let_nobody_in_does_not_start(door: dict[str, str]) -> None:
     left = {key: value for key, value in LEAST.items() if key != "ANONYMOUS"}
 
-    with pytest.raises(SettingsError, match="BEARER_TOKENS"):
+    with pytest.raises(SettingsError, match="BEARER_TOKENS or CREDENTIALS"):
         Settings.from_environment({**left, **door})
+
+
+def test_an_access_document_is_a_way_in() -> None:
+    left = {key: value for key, value in LEAST.items() if key != "ANONYMOUS"}
+
+    for where in ("secretsmanager:a2a/callers", "ssm:/a2a/callers", 'inline:{"bearer":[]}'):
+        settings = Settings.from_environment({**left, "CREDENTIALS": where})
+        assert settings.credentials == where
+        assert "callers" not in repr(settings)
+        assert not settings.loopback_issuers
 
 
 def test_tokens_do_not_show_in_the_representation_of_the_settings() -> None:
