@@ -13,14 +13,17 @@ from infra.local.console import Console
 from infra.local.deployment import Deployment
 from infra.local.gateway import (
     INTERNAL,
+    MAX_HEAD_BYTES,
     NO_ROUTE,
     TIMED_OUT,
     TOO_LONG,
+    TOO_MUCH_HEAD,
     MalformedAnswer,
     Match,
     Refusal,
     event_of,
     find_route,
+    head_size,
     refusal,
     response_of,
     split_prelude,
@@ -32,6 +35,9 @@ from infra.local.wire import Hangup, Request, Response
 
 IDLE_SECONDS: Final = 300.0
 """After which API Gateway ends a streamed answer that is silent (Regional)."""
+
+ARRIVAL_SECONDS: Final = 30.0
+"""In which a request must have arrived, once it has begun to."""
 
 LOOK_UP_SECONDS: Final = 0.25
 """How often a silent answer lets the server look whether the client is still there."""
@@ -85,6 +91,8 @@ class Front:
         return self._own(TOO_LONG, Invocation(b"", "").request_id)
 
     def _serve(self, request: Request, match: Match | None, invocation: Invocation, began: float) -> Response:
+        if head_size(request) > MAX_HEAD_BYTES:
+            raise Refused(TOO_MUCH_HEAD)
         if match is None:
             raise Refused(NO_ROUTE)
         at = datetime.fromtimestamp(began, UTC)

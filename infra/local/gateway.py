@@ -21,6 +21,9 @@ from infra.local.wire import Headers, Request, Response
 MAX_BODY_BYTES: Final = 10 * 1024 * 1024
 """Largest request body API Gateway takes."""
 
+MAX_HEAD_BYTES: Final = 10_240
+"""What request line and values of headers may have together."""
+
 MAX_PRELUDE_BYTES: Final = 16 * 1024
 """In which the prelude of a streamed answer must have ended."""
 
@@ -38,6 +41,9 @@ class Refusal:
 
 NO_ROUTE: Final = Refusal(
     "MISSING_AUTHENTICATION_TOKEN", HTTPStatus.FORBIDDEN, "Missing Authentication Token"
+)
+TOO_MUCH_HEAD: Final = Refusal(
+    "BAD_REQUEST_PARAMETERS", HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "Request Header Or Line Too Large"
 )
 TOO_LONG: Final = Refusal("REQUEST_TOO_LARGE", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "Request Too Long")
 INTERNAL: Final = Refusal("DEFAULT_5XX", HTTPStatus.BAD_GATEWAY, "Internal server error")
@@ -64,6 +70,11 @@ class Match:
 
     route: Route
     path_parameters: Mapping[str, str]
+
+
+def head_size(request: Request) -> int:
+    """Return the bytes of a request that count towards the limit on its head."""
+    return len(request.method) + len(request.target) + sum(len(value) for _, value in request.headers)
 
 
 def find_route(routes: Sequence[Route], method: str, path: str) -> Match | None:

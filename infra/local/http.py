@@ -9,12 +9,13 @@ import contextlib
 import io
 import socket
 import threading
+import time
 import traceback
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 from infra.local.wire import (
     MAX_LINE_BYTES,
@@ -35,7 +36,45 @@ from infra.local.wire import (
 LINGER_BYTES: Final = 64 * 1024 * 1024
 """How much of a refused body is read and thrown away, so that the client sees the refusal and not a reset."""
 
+LINGER_SECONDS: Final = 10.0
+"""For how long, at most."""
+
+LINGER_SILENCE_SECONDS: Final = 2.0
+"""For how long while nothing comes."""
+
 Handler = Callable[[Request], Response]
+
+
+class Arrival(io.RawIOBase):
+    """The bytes that a client sends, of which those of one request arrive within so many seconds.
+
+    They count from the request's first byte, so that a connection may be idle between requests. Raises
+    TimeoutError when they are over.
+    """
+
+    def __init__(self, connection: socket.socket, seconds: float) -> None:
+        self._connection = connection
+        self._seconds = seconds
+        self._until: float | None = None
+
+    def readable(self) -> bool:
+        """Say yes."""
+        return True
+
+    def begin(self) -> None:
+        """Wait for the next request."""
+        self._until = None
+
+    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - as io declares it
+        """Wait for more, and take what there is."""
+        if self._until is not None:
+            self._connection.settimeout(max(0.001, self._until - time.monotonic()))
+        try:
+            return self._connection.recv_into(buffer)
+        finally:
+            self._connection.settimeout(None)
+            if self._until is None:
+                self._until = time.monotonic() + self._seconds
 
 
 class ArrivingBody:
@@ -65,6 +104,7 @@ class Server:
 
     A body longer than `max_body` bytes is answered by `refusal` (413 by default) and never reaches the
     handler. A chunked body is first offered to `arriving`, which may take it piece by piece, of any length.
+    A request that has not arrived `arrival_seconds` after its first byte is answered 408, with None never.
     """
 
     def __init__(
@@ -76,12 +116,14 @@ class Server:
         max_body: int = 2**31,
         refusal: Handler | None = None,
         arriving: ArrivingHandler | None = None,
+        arrival_seconds: float | None = None,
     ) -> None:
         self._handler = handler
         self._listener = listener
         self._max_body = max_body
         self._refusal = refusal or (lambda _: Response(HTTPStatus.REQUEST_ENTITY_TOO_LARGE))
         self._arriving = arriving
+        self._arrival_seconds = arrival_seconds
         self._name = name
         self._open: set[socket.socket] = set()
         self._closed = False
@@ -122,11 +164,16 @@ class Server:
         # A client that leaves in the middle ends its connection and nothing else.
         with contextlib.suppress(OSError), connection:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            reader: io.BufferedReader = connection.makefile("rb")
-            with contextlib.suppress(Hangup), reader:
+            with contextlib.suppress(Hangup), self._reader(connection) as reader:
                 while self._exchange(connection, reader, client):
-                    pass
+                    if isinstance(reader.raw, Arrival):
+                        reader.raw.begin()
         self._open.discard(connection)
+
+    def _reader(self, connection: socket.socket) -> io.BufferedReader:
+        if self._arrival_seconds is None:
+            return connection.makefile("rb")
+        return io.BufferedReader(Arrival(connection, self._arrival_seconds))
 
     def _exchange(self, connection: socket.socket, reader: io.BufferedReader, client: str) -> bool:
         """Serve one request; return whether the connection may carry another."""
@@ -142,11 +189,13 @@ class Server:
             early = self._offer(announced, ArrivingBody(connection, reader), given)
             body = read_body(reader, given, self._max_body) if early is None else b""
         except BadRequest as bad:
-            connection.sendall(encode(Response(bad.status), close=True, with_body=True))
+            refuse(connection, encode(Response(bad.status), close=True, with_body=True))
+            return False
+        except TimeoutError:
+            connection.sendall(encode(Response(HTTPStatus.REQUEST_TIMEOUT), close=True, with_body=True))
             return False
         if body is None:
-            connection.sendall(encode(self._refusal(announced), close=True, with_body=method != "HEAD"))
-            drain(connection, reader)
+            refuse(connection, encode(self._refusal(announced), close=True, with_body=method != "HEAD"))
             return False
         old = version == "HTTP/1.0"
         close = given.get("connection", "").lower() == "close" or old
@@ -231,10 +280,11 @@ def has_left(connection: socket.socket) -> bool:
         return True
 
 
-def drain(connection: socket.socket, reader: io.BufferedReader) -> None:
-    """Read what a refused client still sends, within reason, so that it gets to read the answer."""
+def refuse(connection: socket.socket, answer: bytes) -> None:
+    """Send an answer and read what the client still sends, within reason, so that it gets to read it."""
+    connection.sendall(answer)
     connection.shutdown(socket.SHUT_WR)
-    connection.settimeout(2)
-    read = 0
-    while read < LINGER_BYTES and (piece := reader.read1(MAX_LINE_BYTES)):
+    connection.settimeout(LINGER_SILENCE_SECONDS)
+    read, until = 0, time.monotonic() + LINGER_SECONDS
+    while read < LINGER_BYTES and time.monotonic() < until and (piece := connection.recv(MAX_LINE_BYTES)):
         read += len(piece)

@@ -19,7 +19,7 @@ from infra.local.aws import ROOT, Aws, AwsDidNotStartError, clean_environment, c
 from infra.local.console import Console
 from infra.local.deployment import Deployment, Function
 from infra.local.environments import ProcessEnvironment, Work
-from infra.local.front import Front
+from infra.local.front import ARRIVAL_SECONDS, Front
 from infra.local.function_logs import FunctionLog
 from infra.local.gateway import MAX_BODY_BYTES
 from infra.local.http import Server, listen
@@ -84,7 +84,12 @@ class Stack:
         ]
         front = Front(deployment, self._pools, console)
         self._front = Server(
-            front.answer, listener, name="front", max_body=MAX_BODY_BYTES, refusal=front.refuse
+            front.answer,
+            listener,
+            name="front",
+            max_body=MAX_BODY_BYTES,
+            refusal=front.refuse,
+            arrival_seconds=ARRIVAL_SECONDS,
         )
         self._schedulers = [
             Scheduler(schedule, self._pools[schedule.function], console) for schedule in deployment.schedules

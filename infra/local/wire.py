@@ -4,6 +4,7 @@ No socket and no thread: a reader goes in, values come out; a value goes in, byt
 """
 
 import io
+import re
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -14,6 +15,14 @@ MAX_HEAD_LINES: Final = 200
 MAX_LINE_BYTES: Final = 64 * 1024
 
 Headers = tuple[tuple[str, str], ...]
+
+TOKEN: Final = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+REQUEST_LINE: Final = re.compile(rb"(" + TOKEN + rb") ([\x21-\x7e]+) (HTTP/1\.[0-9])\r?\n")
+FIELD: Final = re.compile(rb"(" + TOKEN + rb"):[ \t]*([\t\x20-\x7e\x80-\xff]*)\r?\n")
+"""A value holds no control characters, and goes on in no second line (RFC 9110, 5.5; 9112, 5.2)."""
+HOST: Final = re.compile(r"[A-Za-z0-9._~%!$&'()*+,;=:\[\]-]*")
+LENGTH: Final = re.compile(r"[0-9]{1,18}")
+CHUNK_LENGTH: Final = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(;[^\r\n]*)?\r?\n")
 
 
 @dataclass(frozen=True)
@@ -68,17 +77,35 @@ def read_head(reader: io.BufferedReader) -> tuple[str, str, str, Headers] | None
         line = reader.readline(MAX_LINE_BYTES)
     if not line:
         return None
-    words = line.decode("latin-1").split()
-    if len(words) != 3 or not words[2].startswith("HTTP/1."):  # noqa: PLR2004 - method, target, version
-        raise BadRequest(HTTPStatus.BAD_REQUEST)
+    words = REQUEST_LINE.fullmatch(line)
+    if words is None:
+        too_long = len(line) == MAX_LINE_BYTES and not line.endswith(b"\n")
+        raise BadRequest(HTTPStatus.REQUEST_URI_TOO_LONG if too_long else HTTPStatus.BAD_REQUEST)
+    method, sent, version = (word.decode("ascii") for word in words.groups())
     fields = read_fields(reader)
-    if len({value for name, value in fields if name.lower() == "content-length"}) > 1:
-        # Of two lengths one reader may take the first and another the second (RFC 9112, 6.3).
-        raise BadRequest(HTTPStatus.BAD_REQUEST)
-    target, host = origin_form(words[1])
+    check_framing(version, fields)
+    target, host = origin_form(sent)
     if host:
         fields = (*((name, value) for name, value in fields if name.lower() != "host"), ("Host", host))
-    return words[0], target, words[2], fields
+    check_host(version, fields)
+    return method, target, version, fields
+
+
+def check_framing(version: str, fields: Headers) -> None:
+    """Raise BadRequest when two readers could find two ends of the body (RFC 9112, 6.1 and 6.3)."""
+    lengths = {value for name, value in fields if name.lower() == "content-length"}
+    codings = [value.lower() for name, value in fields if name.lower() == "transfer-encoding"]
+    chunked = codings == ["chunked"] and not lengths and version != "HTTP/1.0"
+    if len(lengths) > 1 or (codings and not chunked):
+        raise BadRequest(HTTPStatus.BAD_REQUEST)
+
+
+def check_host(version: str, fields: Headers) -> None:
+    """Raise BadRequest unless one host is named, which HTTP/1.0 need not do (RFC 9112, 3.2)."""
+    hosts = [value for name, value in fields if name.lower() == "host"]
+    needed = 0 if version == "HTTP/1.0" else 1
+    if not needed <= len(hosts) <= 1 or not all(HOST.fullmatch(host) for host in hosts):
+        raise BadRequest(HTTPStatus.BAD_REQUEST)
 
 
 def origin_form(target: str) -> tuple[str, str]:
@@ -101,12 +128,12 @@ def read_fields(reader: io.BufferedReader) -> Headers:
     """Read header or trailer fields up to the empty line."""
     fields: list[tuple[str, str]] = []
     while (line := reader.readline(MAX_LINE_BYTES)) not in {b"\r\n", b"\n"}:
-        name, colon, value = line.decode("latin-1").partition(":")
-        if not colon or not line.endswith(b"\n") or name != name.strip():
+        field = FIELD.fullmatch(line)
+        if field is None:
             raise BadRequest(HTTPStatus.BAD_REQUEST)
         if len(fields) == MAX_HEAD_LINES:
             raise BadRequest(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
-        fields.append((name, value.strip()))
+        fields.append((field[1].decode("ascii"), field[2].decode("latin-1").rstrip(" \t")))
     return tuple(fields)
 
 
@@ -122,7 +149,7 @@ def read_body(reader: io.BufferedReader, headers: Mapping[str, str], limit: int)
             pieces.append(piece)
         return b"".join(pieces)
     announced = headers.get("content-length", "0")
-    if not announced.isascii() or not announced.isdigit():
+    if not LENGTH.fullmatch(announced):
         raise BadRequest(HTTPStatus.BAD_REQUEST)
     return None if int(announced) > limit else read_exactly(reader, int(announced))
 
@@ -138,14 +165,15 @@ def read_chunks(reader: io.BufferedReader) -> Generator[bytes, None, Headers]:
         line = reader.readline(MAX_LINE_BYTES)
         if not line:
             raise Hangup
-        try:
-            length = int(line.split(b";")[0].strip(), 16)
-        except ValueError as error:
-            raise BadRequest(HTTPStatus.BAD_REQUEST) from error
+        said = CHUNK_LENGTH.fullmatch(line)
+        if said is None:
+            raise BadRequest(HTTPStatus.BAD_REQUEST)
+        length = int(said[1], 16)
         if length == 0:
             return read_fields(reader)
         yield read_exactly(reader, length)
-        reader.readline(MAX_LINE_BYTES)
+        if reader.readline(MAX_LINE_BYTES) not in {b"\r\n", b"\n"}:
+            raise BadRequest(HTTPStatus.BAD_REQUEST)
 
 
 def read_exactly(reader: io.BufferedReader, length: int) -> bytes:

@@ -1,5 +1,6 @@
 """The HTTP/1.1 server under the gateway, the Lambda API and moto (RFC 9112)."""
 
+import contextlib
 import http.client
 import queue
 import socket
@@ -19,8 +20,8 @@ Serve = Callable[..., Server]
 def serving() -> Iterator[Serve]:
     servers: list[Server] = []
 
-    def start(handler: Handler, max_body: int = 1000) -> Server:
-        server = Server(handler, listen(), name="test", max_body=max_body)
+    def start(handler: Handler, max_body: int = 1000, arrival_seconds: float | None = None) -> Server:
+        server = Server(handler, listen(), name="test", max_body=max_body, arrival_seconds=arrival_seconds)
         server.start()
         servers.append(server)
         return server
@@ -62,7 +63,8 @@ def test_one_connection_carries_many_requests(serving: Serve) -> None:
 def test_a_length_that_is_said_twice_alike_is_one_length(serving: Serve) -> None:
     with connect(serving(echo)) as client:
         client.sendall(
-            b"POST / HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc"
+            b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 3\r\n"
+            b"Connection: close\r\n\r\nabc"
         )
         answer = b"".join(iter(lambda: client.recv(4096), b""))
 
@@ -132,29 +134,118 @@ def test_a_body_over_the_limit_is_refused_and_the_client_gets_to_read_why(
     assert answer.startswith(b"HTTP/1.1 413 ")
 
 
+GET, POST = b"GET / HTTP/1.1\r\nHost: x\r\n", b"POST / HTTP/1.1\r\nHost: x\r\n"
+
+
 @pytest.mark.parametrize(
     "bytes_sent",
     [
         b"nonsense\r\n\r\n",
         b"GET / HTTP/2\r\n\r\n",
-        b"GET / HTTP/1.1\r\nno colon\r\n\r\n",
-        b"GET / HTTP/1.1\r\nspace : before\r\n\r\n",
-        b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
-        b"POST / HTTP/1.1\r\nContent-Length: 3\r\ncontent-length: 2\r\n\r\nabc",
-        b"POST / HTTP/1.1\r\nContent-Length: 3, 3\r\n\r\nabc",
-        b"GET ftp://x/ HTTP/1.1\r\n\r\n",
-        b"GET http:/x HTTP/1.1\r\n\r\n",
-        b"GET http://[x/ HTTP/1.1\r\n\r\n",
-        b"GET x HTTP/1.1\r\n\r\n",
-        b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nnot hex\r\n",
+        b"GET  / HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /\x00 HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /\xe4 HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"G(T / HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET ftp://x/ HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET http:/x HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET http://[x/ HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET http://a@x/ HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET x HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x y\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a@x\r\n\r\n",
+        GET + b"Host: x\r\n\r\n",
+        GET + b"no colon\r\n\r\n",
+        GET + b"space : before\r\n\r\n",
+        GET + b": no name\r\n\r\n",
+        GET + b"n\x00me: x\r\n\r\n",
+        GET + b"X: 1\r\n folded: 2\r\n\r\n",
+        GET + b"X: 1\r\n\tfolded\r\n\r\n",
+        GET + b"X: a\x00b\r\n\r\n",
+        GET + b"X: a\rY: b\r\n\r\n",
+        GET + b"X: a\x1fb\r\n\r\n",
+        POST + b"Content-Length: -1\r\n\r\n",
+        POST + b"Content-Length: +1\r\n\r\na",
+        POST + b"Content-Length: 3\r\ncontent-length: 2\r\n\r\nabc",
+        POST + b"Content-Length: 3, 3\r\n\r\nabc",
+        POST + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n",
+        POST + b"Transfer-Encoding: chunked\r\n\r\nnot hex\r\n",
+        POST + b"Transfer-Encoding: chunked\r\n\r\n-1\r\n",
+        POST + b"Transfer-Encoding: chunked\r\n\r\n0x1\r\na\r\n0\r\n\r\n",
+        POST + b"Transfer-Encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n",
+        POST + b"Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n",
+        POST + b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        POST + b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        POST + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+        POST + b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+        POST + b"Transfer-Encoding: identity\r\nContent-Length: 3\r\n\r\nabc",
+        b"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
     ],
 )
-def test_bytes_that_are_no_request_are_answered_400(serving: Serve, bytes_sent: bytes) -> None:
+def test_bytes_that_are_no_request_are_answered_400_once_and_nothing_of_them_reaches_anybody(
+    serving: Serve, bytes_sent: bytes
+) -> None:
+    reached: list[Request] = []
+
+    def remember(request: Request) -> Response:
+        reached.append(request)
+        return Response()
+
+    with connect(serving(remember)) as client:
+        client.sendall(bytes_sent + GET + b"\r\n")
+        answer = b"".join(iter(lambda: client.recv(4096), b""))
+
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.count(b"HTTP/1.1") == 1
+    assert reached == []
+
+
+@pytest.mark.parametrize(
+    ("bytes_sent", "status"),
+    [
+        (b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n", b"414"),
+        (GET + b"X: a\r\n" * 300 + b"\r\n", b"431"),
+        (GET + b"X: " + b"a" * 70_000 + b"\r\n\r\n", b"400"),
+    ],
+)
+def test_a_head_that_goes_on_and_on_is_refused(serving: Serve, bytes_sent: bytes, status: bytes) -> None:
     with connect(serving(echo)) as client:
         client.sendall(bytes_sent)
         answer = b"".join(iter(lambda: client.recv(4096), b""))
 
-    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.startswith(b"HTTP/1.1 " + status)
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [b"GET", GET, POST + b"Content-Length: 9\r\n\r\nab", POST + b"Transfer-Encoding: chunked\r\n\r\n9"],
+)
+def test_a_request_that_does_not_arrive_is_given_up_however_it_drips(serving: Serve, begun: bytes) -> None:
+    with connect(serving(echo, arrival_seconds=0.3)) as client:
+        client.sendall(begun)
+        answer = b""
+        # Each byte comes well within the time, all of them do not.
+        for byte in b"c" * 100:
+            client.settimeout(0.05)
+            with contextlib.suppress(TimeoutError, ConnectionError):
+                answer += client.recv(4096) or b"."
+            with contextlib.suppress(ConnectionError):
+                client.sendall(bytes([byte]))
+            if answer:
+                break
+
+    assert answer.startswith(b"HTTP/1.1 408 ")
+
+
+def test_a_connection_may_be_idle_for_longer_than_a_request_may_arrive(serving: Serve) -> None:
+    with connect(serving(echo, arrival_seconds=0.2)) as client:
+        for _ in range(2):
+            client.sendall(b"GET /there HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert read_until(client, b"/there").startswith(b"HTTP/1.1 200 ")
+            client.settimeout(0.4)
+            with pytest.raises(TimeoutError):
+                client.recv(1)
+            client.settimeout(PATIENCE)
 
 
 def test_a_streamed_answer_leaves_piece_by_piece(serving: Serve) -> None:
