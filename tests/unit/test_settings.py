@@ -130,7 +130,10 @@ SECRET = {"CARD_SIGNING_SECRET": "ssm:/card", "CARD_SIGNING_KID": "default"}
         (SECRET, "either CARD_SIGNING_KEYS or CARD_SIGNING_SECRET"),
         ({"CARD_SIGNING_KEYS": "", **SECRET, "CARD_SIGNING_KID": ""}, "CARD_SIGNING_KID"),
         ({"CARD_SIGNING_KEYS": "", "CARD_SIGNING_KID": "default"}, "CARD_SIGNING_SECRET"),
-        ({"BEARER_TOKENS": "", "LOCAL_PRINCIPAL": "", "ANONYMOUS": "allowed"}, "EXTENDED_CARD"),
+        (
+            {"BEARER_TOKENS": "", "CREDENTIALS": "", "LOCAL_PRINCIPAL": "", "ANONYMOUS": "allowed"},
+            "EXTENDED_CARD",
+        ),
     ],
 )
 def test_a_card_that_lacks_what_it_needs_keeps_a_function_from_starting(
