@@ -65,11 +65,16 @@ class Options:
     """Whether the API answers in one piece, as a deployment with Streaming=buffered does."""
     loopback_webhooks: bool
     """Whether webhooks may point at this machine."""
+    sign_card: bool
+    """Whether the card is signed, by a key that is made for it."""
     parameters: Mapping[str, str]
     """Values for parameters of template.yaml, by name."""
     quiet: bool
     log_folder: Path | None
 
+
+CARD_KEY: Final = "alias/a2a-local-card"
+FULFILMENT_CARD: Final = "a2a_agents.fulfilment:extended_card"
 
 DEFAULT_AGENT: Final = {
     "default": "a2a_agents.fulfilment:agent",
@@ -89,6 +94,7 @@ def parse(arguments: Sequence[str]) -> Options:
         turn_timeout_seconds=given.turn_timeout,
         buffered=given.buffered,
         loopback_webhooks=given.loopback_webhooks or given.profile == "conformance",
+        sign_card=given.sign_card,
         parameters=dict(given.parameter),
         quiet=given.quiet,
         log_folder=given.log_dir,
@@ -150,6 +156,11 @@ def command_line() -> argparse.ArgumentParser:
         help="let webhooks point at this machine, by http too; no deployment does",
     )
     parser.add_argument(
+        "--sign-card",
+        action="store_true",
+        help="sign the card, by a key in this stack's KMS",
+    )
+    parser.add_argument(
         "--parameter",
         type=parameter,
         action="append",
@@ -189,6 +200,10 @@ def function_variables(options: Options, *, base_url: str, deployed_at: str) -> 
     }
     if options.credentials is not None:
         variables["CREDENTIALS"] = f"secretsmanager:{CALLERS_SECRET}"
+    if options.sign_card:
+        variables["CARD_SIGNING_KEYS"] = CARD_KEY
+    if (options.profile, options.agent) == ("default", DEFAULT_AGENT["default"]):
+        variables["EXTENDED_CARD"] = options.parameters.get("ExtendedCard", FULFILMENT_CARD)
     if options.profile == "conformance":
         variables |= {
             "ANONYMOUS": "allowed",

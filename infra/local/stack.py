@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -65,14 +65,19 @@ class Stack:
         self._copying: list[Copying] = []
         by_name: dict[str, FunctionPool] = {}
         self._lambda_api = LambdaApi(by_name)
-        self._aws = Aws(deployment, self._lambda_api.address, secrets=secrets(options))
+        chosen = function_variables(options, base_url=self.url, deployed_at=now())
+        self._aws = Aws(
+            deployment,
+            self._lambda_api.address,
+            secrets=secrets(options),
+            card_keys=card_keys(deployment, chosen),
+        )
         self._variables = {
             **clean_environment(),
             **credentials(),
             "AWS_ENDPOINT_URL": self._aws.endpoint,
             "PYTHONPATH": ":".join(map(str, (*LAYERS, ROOT, Path.cwd()))),
         }
-        chosen = function_variables(options, base_url=self.url, deployed_at=now())
         for function in deployment.functions.values():
             local = replace(function, environment={**function.environment, **chosen})
             if function.folder.name == "turn" and options.turn_timeout_seconds is not None:
@@ -203,6 +208,13 @@ def secrets(options: Options) -> Mapping[str, str]:
         return {CALLERS_SECRET: options.credentials.read_text(encoding="utf-8")}
     except (OSError, UnicodeError) as error:
         raise StackProblem(f"{options.credentials} cannot be read: {type(error).__name__}") from error
+
+
+def card_keys(deployment: Deployment, chosen: Mapping[str, str]) -> Sequence[str]:
+    """Return the aliases of the keys that sign the card; whoever names one by another name has it already."""
+    told = [{**function.environment, **chosen} for function in deployment.functions.values()]
+    named = {key.strip() for each in told for key in each.get("CARD_SIGNING_KEYS", "").split(",")}
+    return sorted(key for key in named if key.startswith("alias/"))
 
 
 def lambda_variables(function: Function) -> Mapping[str, str]:

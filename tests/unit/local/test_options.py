@@ -65,6 +65,20 @@ def test_webhooks_may_point_at_this_machine_only_when_that_is_asked_for() -> Non
     assert variables("--loopback-webhooks")["LOOPBACK_WEBHOOKS"] == "allowed"
 
 
+def test_the_card_is_signed_where_that_is_asked_for() -> None:
+    assert variables("--sign-card")["CARD_SIGNING_KEYS"] == "alias/a2a-local-card"
+    assert "CARD_SIGNING_KEYS" not in variables("--parameter", "CardSigningKeys=alias/mine")
+
+
+def test_the_fulfilment_agent_has_cards_for_its_callers_unless_others_are_wanted() -> None:
+    assert variables()["EXTENDED_CARD"] == "a2a_agents.fulfilment:extended_card"
+    assert variables("--parameter", "ExtendedCard=")["EXTENDED_CARD"] == ""
+    assert "EXTENDED_CARD" not in variables("--agent", "a2a_agents.echo:agent")
+    assert "EXTENDED_CARD" not in variables(
+        "--profile", "conformance", "--agent", "a2a_agents.fulfilment:agent"
+    )
+
+
 def test_the_conformance_profile_serves_another_agent_without_its_instant_answer() -> None:
     told = variables("--profile", "conformance", "--agent", "a2a_agents.echo:agent")
 
@@ -81,6 +95,7 @@ def test_options_that_are_not_given_have_their_defaults() -> None:
         turn_timeout_seconds=None,
         buffered=False,
         loopback_webhooks=False,
+        sign_card=False,
         parameters={},
         quiet=False,
         log_folder=None,
