@@ -82,6 +82,28 @@ def test_a_message_has_one_to_a_hundred_parts() -> None:
     assert blamed(SendMessageRequest, {"message": message(parts=[])}) == ["message.parts"]
 
 
+@pytest.mark.parametrize("spelled", ["extensions", "referenceTaskIds", "reference_task_ids"])
+def test_a_message_names_up_to_a_hundred_tasks_and_extensions(spelled: str) -> None:
+    said = message(**{spelled: ["a"] * 100})
+
+    assert SendMessageRequest.from_dict({"message": said})
+    assert blamed(SendMessageRequest, {"message": message(**{spelled: ["a"] * 101})}) == [
+        f"message.{spelled}"
+    ]
+
+
+def test_a_client_wants_up_to_a_hundred_media_types() -> None:
+    wanted = {"message": message(), "configuration": {"acceptedOutputModes": ["text/plain"] * 101}}
+
+    assert blamed(SendMessageRequest, wanted) == ["configuration.acceptedOutputModes"]
+
+
+def test_every_list_that_is_too_long_is_named_at_once() -> None:
+    said = message(parts=[{}] * 101, extensions=["a"] * 101, messageId="")
+
+    assert blamed(SendMessageRequest, {"message": said}) == ["message.parts", "message.extensions"]
+
+
 def test_metadata_is_up_to_64_kilobytes_of_json_in_each_place() -> None:
     parts = [{"text": "hi"}, {"text": "hi", "metadata": TOO_MUCH}]
 

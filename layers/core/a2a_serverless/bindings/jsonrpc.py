@@ -41,8 +41,9 @@ from a2a_serverless.protocol.errors import (
     InvalidRequestError,
     MethodNotFoundError,
 )
+from a2a_serverless.protocol.json_limits import parse_request
 from a2a_serverless.protocol.operations import OPERATION_OF_METHOD
-from a2a_serverless.protocol.protojson import ProtoModel, parse_json
+from a2a_serverless.protocol.protojson import ProtoModel
 
 Id = str | int | float | None
 
@@ -82,7 +83,7 @@ def answer(endpoint: Endpoint, request: HttpRequest) -> HttpResponse | StreamedR
     request_id: Id = None
     try:
         principal = _caller(endpoint, request)
-        call = read_call(parse_json(request.body))
+        call = read_call(parse_request(request.body))
         request_id = call.id
         return _reply(endpoint, request, principal, call)
     except BadEnvelopeError as error:

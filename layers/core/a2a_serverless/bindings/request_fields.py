@@ -14,8 +14,9 @@ from typing import Any, get_args
 from a2a_serverless.bindings.failures import UnsupportedMediaTypeError
 from a2a_serverless.bindings.http import A2A_JSON, JSON, HttpRequest
 from a2a_serverless.protocol.errors import InvalidParamsError
+from a2a_serverless.protocol.json_limits import parse_request
 from a2a_serverless.protocol.operations import Operation
-from a2a_serverless.protocol.protojson import ProtoModel, json_name, parse_json
+from a2a_serverless.protocol.protojson import ProtoModel, json_name
 
 BOOLEANS: Mapping[str, object] = {"true": True, "false": False}
 NUMBER = re.compile(r"-?[0-9]{1,10}")
@@ -45,7 +46,7 @@ def _body(request: HttpRequest) -> dict[str, Any]:
         return {}
     if request.media_type not in (None, JSON, A2A_JSON):
         raise UnsupportedMediaTypeError(f"The request must be {A2A_JSON} or {JSON}")
-    body = parse_json(request.body)
+    body = parse_request(request.body)
     if not isinstance(body, dict):
         raise InvalidParamsError.of("", "must be an object")
     return body

@@ -9,13 +9,15 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, ValidationError
+from pydantic import AfterValidator, BeforeValidator, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from a2a_serverless.protocol.objects import Message, Role
 from a2a_serverless.protocol.scalars import Int32, OptionalText, RequiredText, Struct, refused
 
 MAX_PARTS = 100
+MAX_NAMED = 100
+"""Extensions, and other tasks, that a message may name; media types that a client may want."""
 MAX_METADATA_BYTES = 64 * 1024
 MAX_MESSAGE_ID = 256
 MAX_PAGE_SIZE = 100
@@ -26,6 +28,13 @@ ID = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9_.:-]{1,128}")
 TENANT = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 RESERVED_TENANTS = frozenset({"tasks", "artifacts", "extendedAgentCard", "health", ".well-known", ".", ".."})
 """First segments of our own routes, which a tenant's prefix could be mistaken for, and path steps."""
+
+LISTS = (
+    (("parts",), MAX_PARTS),
+    (("extensions",), MAX_NAMED),
+    (("referenceTaskIds", "reference_task_ids"), MAX_NAMED),
+)
+"""The lists of a message, by their spellings, and how many elements they may have."""
 
 T = TypeVar("T")
 Problems = Iterator[tuple[tuple[int | str, ...], PydanticCustomError]]
@@ -70,6 +79,32 @@ def _not_negative(number: int) -> int:
     return number
 
 
+def at_most(number: int) -> BeforeValidator:
+    """Refuse a longer list at once: reading its elements first would take as long as there are of them."""
+
+    def check(value: object) -> object:
+        if isinstance(value, list | tuple) and len(value) > number:
+            raise refused(f"must have at most {number} elements")
+        return value
+
+    return BeforeValidator(check)
+
+
+def _short_message(value: object) -> object:
+    """Hold the lists of a client's message to their limits before any element is read."""
+    if not isinstance(value, Mapping):
+        return value
+    problems = [
+        InitErrorDetails(type=refused(f"must have at most {most} elements"), loc=(name,), input=None)
+        for names, most in LISTS
+        for name in names
+        if isinstance(value.get(name), list) and len(value[name]) > most
+    ]
+    if problems:
+        raise ValidationError.from_exception_data("Message", problems)
+    return value
+
+
 def _client_message(message: Message) -> Message:
     """Hold a client's message to the limits, naming every field that breaks one."""
     problems = [InitErrorDetails(type=what, loc=at, input=None) for at, what in _problems(message)]
@@ -83,8 +118,6 @@ def _problems(message: Message) -> Problems:
         yield ("messageId",), refused(f"must be 1 to {MAX_MESSAGE_ID} characters, not all blank")
     if message.role is not Role.USER:
         yield ("role",), refused("must be ROLE_USER in a client's message")
-    if len(message.parts) > MAX_PARTS:
-        yield ("parts",), refused(f"must have at most {MAX_PARTS} elements")
     yield from _checked(_id, ("contextId",), message.context_id)
     yield from _checked(_id, ("taskId",), message.task_id)
     for index, task_id in enumerate(message.reference_task_ids):
@@ -117,4 +150,4 @@ PageSizeOrZero = Annotated[
 ]
 """Where the proto gives the page size no presence, zero is unset."""
 
-ClientMessage = Annotated[Message, AfterValidator(_client_message)]
+ClientMessage = Annotated[Message, BeforeValidator(_short_message), AfterValidator(_client_message)]

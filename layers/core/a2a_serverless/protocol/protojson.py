@@ -19,6 +19,11 @@ from a2a_serverless.protocol.scalars import refused
 
 MAX_VIOLATIONS = 20
 
+MAX_NUMBER = 400
+"""Characters of a number. The largest double has 309 digits; converting more would take ever longer."""
+
+NO_DOUBLE = "A number of the JSON is not a finite double"
+
 # What a caller reads for pydantic's own findings; the texts of `refused` are used as they are.
 DESCRIPTIONS: Mapping[str, str] = {
     "bool_type": "must be true or false",
@@ -132,11 +137,17 @@ def parse_json(text: bytes | str) -> Any:  # noqa: ANN401  JSON is any of six ty
     """Parse JSON text, strictly: UTF-8, no duplicate names, no NaN or Infinity, no number beyond a double.
 
     A repeated name is refused because two readers of one body could see two different requests. Raises
-    JSONParseError.
+    JSONParseError, which says so where the text is JSON.
     """
     try:
         decoded = text.decode() if isinstance(text, bytes) else text
-        return json.loads(decoded, object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
+        return json.loads(
+            decoded,
+            object_pairs_hook=_object,
+            parse_constant=_constant,
+            parse_float=_float,
+            parse_int=_integer,
+        )
     except (ValueError, RecursionError):
         raise JSONParseError from None
 
@@ -144,19 +155,29 @@ def parse_json(text: bytes | str) -> Any:  # noqa: ANN401  JSON is any of six ty
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise ValueError
+        raise JSONParseError("An object of the JSON has two members of one name")
     return members
 
 
 def _constant(_: str) -> NoReturn:
-    raise ValueError
+    raise JSONParseError(NO_DOUBLE)
 
 
 def _float(text: str) -> float:
-    number = float(text)
+    number = float(_number(text))
     if math.isinf(number):
-        raise ValueError
+        raise JSONParseError(NO_DOUBLE)
     return number
+
+
+def _integer(text: str) -> int:
+    return int(_number(text))
+
+
+def _number(text: str) -> str:
+    if len(text) > MAX_NUMBER:
+        raise JSONParseError(f"A number of the JSON has more than {MAX_NUMBER} characters")
+    return text
 
 
 def _violations(error: ValidationError) -> list[FieldViolation]:

@@ -5,11 +5,12 @@ size, are applied by the operations, not here.
 """
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from a2a_serverless.protocol.limits import (
+    MAX_NAMED,
     ClientMessage,
     HistoryLength,
     Id,
@@ -18,6 +19,7 @@ from a2a_serverless.protocol.limits import (
     PageSize,
     PageSizeOrZero,
     Tenant,
+    at_most,
 )
 from a2a_serverless.protocol.objects import Message, Task, TaskStateField
 from a2a_serverless.protocol.protojson import OneOf, ProtoModel
@@ -53,7 +55,7 @@ class TaskPushNotificationConfig(ProtoModel):
 class SendMessageConfiguration(ProtoModel):
     """How the client wants its answer; by default when the task has ended or waits for the client."""
 
-    accepted_output_modes: tuple[Text, ...] = ()
+    accepted_output_modes: Annotated[tuple[Text, ...], at_most(MAX_NAMED)] = ()
     task_push_notification_config: TaskPushNotificationConfig | None = None
     history_length: HistoryLength = None
     return_immediately: Boolean = False
