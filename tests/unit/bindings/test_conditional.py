@@ -42,6 +42,7 @@ def test_tags_in_several_headers_are_one_list() -> None:
         ("", False),
         ("Mon, 30 Nov 2026 12:00:00", False),
         ("Mon, 99 Nov 2026 12:00:00 GMT", False),
+        ("Mon, 30 Nov 99999999999999999999 12:00:00 GMT", False),
     ],
 )
 def test_a_copy_is_current_since_the_second_it_was_made(since: str, *, current: bool) -> None:

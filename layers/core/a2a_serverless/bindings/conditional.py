@@ -34,6 +34,6 @@ def is_current(request: HttpRequest, etag: str, last_modified: datetime | None =
 def _date(text: str | None) -> datetime | None:
     try:
         date = parsedate_to_datetime(text) if text else None
-    except ValueError:
+    except (ValueError, OverflowError):  # no date, or one of a year that no computer counts to
         return None
     return date if date is not None and date.tzinfo is not None else None

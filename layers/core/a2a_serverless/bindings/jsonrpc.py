@@ -58,6 +58,9 @@ REFUSED_BY_HTTP = frozenset(
 )
 ALLOWED = ("POST", "OPTIONS")
 
+MAX_ID = 256
+"""Characters of an id, which every answer and every frame of a stream repeats."""
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -117,6 +120,8 @@ def read_call(body: object) -> Call:
         raise BadEnvelopeError("id", "is required: notifications are not served")
     if not isinstance(body["id"], str | int | float | None) or isinstance(body["id"], bool):
         raise BadEnvelopeError("id", "must be a string, a number or null")
+    if isinstance(body["id"], str) and len(body["id"]) > MAX_ID:
+        raise BadEnvelopeError("id", f"must have at most {MAX_ID} characters")
     request_id: Id = body["id"]
     if body.get("jsonrpc") != "2.0":
         raise BadEnvelopeError("jsonrpc", 'must be "2.0"', request_id)

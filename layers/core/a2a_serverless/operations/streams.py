@@ -120,8 +120,9 @@ def subscribe_to_task(
 
 
 def _as_it_stood(ports: Ports, key: TaskKey, task: LoggedTask, last_event_id: str) -> LoggedTask:
-    position = int(last_event_id) if last_event_id.isascii() and last_event_id.isdigit() else 0
-    if not 1 <= position <= task.position or len(last_event_id) > len(str(task.position)):
+    is_short = len(last_event_id) <= len(str(task.position))
+    position = int(last_event_id) if is_short and last_event_id.isascii() and last_event_id.isdigit() else 0
+    if not 1 <= position <= task.position:
         raise InvalidParamsError.of(LAST_EVENT_ID, "is not the id of an event of this task")
     stood = task if position == task.position else ports.tasks.load_up_to(key, position)
     if not stood.exists:
