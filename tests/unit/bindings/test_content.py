@@ -141,7 +141,16 @@ def test_content_beyond_one_answer_is_refused_in_words() -> None:
 
 
 @pytest.mark.parametrize(
-    "media_type", ["text/html\r\nSet-Cookie: a=b", "nonsense", "text/ html", "", "text/html; x=ä", "/"]
+    "media_type",
+    [
+        "text/html\r\nSet-Cookie: a=b",
+        "nonsense",
+        "text/ html",
+        "",
+        "text/html; x=ä",
+        "/",
+        "text/html; x=" + "y" * 300,
+    ],
 )
 def test_a_media_type_that_is_none_is_no_header(media_type: str) -> None:
     ports, task_id = delivered(Part(raw=b"x", media_type=media_type))
@@ -167,6 +176,7 @@ def test_ids_in_the_address_are_held_to_their_limits() -> None:
         ("a\r\nb: c", 'attachment; filename="a__b: c"'),
         ('a"b', "attachment; filename=\"a_b\"; filename*=UTF-8''a%22b"),
         ("日本.txt", "attachment; filename=\"__.txt\"; filename*=UTF-8''%E6%97%A5%E6%9C%AC.txt"),
+        ("x" * 1000, f'attachment; filename="{"x" * 128}"'),
         ("100%.txt", "attachment; filename=\"100_.txt\"; filename*=UTF-8''100%25.txt"),
     ],
 )

@@ -26,7 +26,12 @@ MAX_CONTENT = MAX_ANSWER // 4 * 3
 READ_BY = "GetTask"
 """The operation whose scopes content asks for: it is a piece of a task."""
 
-MEDIA_TYPE = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+( *;[\x20-\x7e]*)?")
+MAX_NAME = 128
+"""Characters of a file's name; what stands behind them is cut off. Lambda takes 16 KB of headers in all."""
+
+MEDIA_TYPE = re.compile(
+    r"(?=.{3,256}\Z)[!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+( *;[\x20-\x7e]*)?"
+)
 UNSAFE_IN_QUOTES = re.compile(r'[^\x20-\x7e]|["\\/%]')
 UNSAFE_ANYWHERE = re.compile(r"[\x00-\x1f\x7f/\\]")
 
@@ -78,7 +83,7 @@ def disposition(filename: str | None) -> str:
     """Save under this name: plain for every client, in full for those that read RFC 8187 (RFC 6266, 4.3)."""
     if not filename:
         return "attachment"
-    name = UNSAFE_ANYWHERE.sub("_", filename)
+    name = UNSAFE_ANYWHERE.sub("_", filename[:MAX_NAME])
     plain = UNSAFE_IN_QUOTES.sub("_", name)
     full = f"; filename*=UTF-8''{quote(name, safe='')}" if plain != name else ""
     return f'attachment; filename="{plain}"{full}'
