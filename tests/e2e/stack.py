@@ -7,11 +7,11 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,6 +25,8 @@ class LocalStack:
 
     process: "subprocess.Popen[str]"
     url: str
+    aws: str
+    """Where boto3 finds its AWS."""
     logs: Path
     """Folder of the functions' log files."""
     _said: "SimpleQueue[str]" = field(repr=False)
@@ -35,17 +37,28 @@ class LocalStack:
         while "being replaced" not in self._said.get(timeout=PATIENCE):
             pass
 
+    def said(self) -> list[str]:
+        """The lines it has printed since somebody read them last."""
+        lines = []
+        with suppress(Empty):
+            while True:
+                lines.append(self._said.get_nowait().rstrip())
+        return lines
+
     def log_of(self, function: str) -> str:
         """What a function has logged so far."""
         return (self.logs / f"{function}.log").read_text(encoding="utf-8")
 
 
 @contextmanager
-def running(logs: Path, *arguments: str) -> Iterator[LocalStack]:
-    """Start a stack with these arguments; it has ended when the block is left."""
+def running(
+    logs: Path, *arguments: str, environment: Mapping[str, str] | None = None
+) -> Iterator[LocalStack]:
+    """Start a stack with these arguments, in our environment or another; it ends with the block."""
     process = subprocess.Popen(
         [sys.executable, "-m", "infra.local", "--port", "0", "--log-dir", str(logs), *arguments],
         cwd=ROOT,
+        env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -58,7 +71,8 @@ def running(logs: Path, *arguments: str) -> Iterator[LocalStack]:
         word, _, url = said.get(timeout=PATIENCE).strip().partition(" ")
         if word != "ready":
             raise RuntimeError(f"the local stack did not start: {word} {url}")
-        yield LocalStack(process, url, logs, said)
+        aws = said.get(timeout=PATIENCE).strip().removeprefix("aws ")
+        yield LocalStack(process, url, aws, logs, said)
     finally:
         process.terminate()
         process.wait(PATIENCE)

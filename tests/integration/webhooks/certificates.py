@@ -61,6 +61,12 @@ class Authority:
 
     def serve(self, *hosts: str, age: timedelta = timedelta(days=1)) -> ssl.SSLContext:
         """How a server for these hosts speaks TLS, with a certificate valid for a month since then."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.issue(*hosts, age=age))
+        return context
+
+    def issue(self, *hosts: str, age: timedelta = timedelta(days=1)) -> Path:
+        """The file of such a certificate and its key."""
         key = _key()
         begins = datetime.now(UTC) - age
         issued = (
@@ -73,9 +79,7 @@ class Authority:
         path.write_bytes(
             key.private_bytes(*PRIVATE_KEY_FORM) + issued.public_bytes(serialization.Encoding.PEM)
         )
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(path)
-        return context
+        return path
 
     def _certificate(self) -> x509.Certificate:
         begins = datetime.now(UTC) - timedelta(days=1)
