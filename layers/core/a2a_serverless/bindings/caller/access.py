@@ -5,7 +5,6 @@ asked, and how often it is read again, is decided elsewhere.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 
 from a2a_serverless.bindings.caller.principal import Principal
@@ -15,7 +14,6 @@ from a2a_serverless.protocol.card import SecurityRequirement, SecurityScheme, St
 EVERY_OPERATION = "*"
 
 
-@dataclass(frozen=True, eq=False)
 class Access:
     """What was read at one moment; two readings are never the same.
 
@@ -26,10 +24,18 @@ class Access:
         public_health: whether everybody may ask whether the agent is well.
     """
 
-    schemes: Sequence[Scheme] = ()
-    required_scopes: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    public_card: bool = True
-    public_health: bool = True
+    def __init__(
+        self,
+        schemes: Sequence[Scheme] = (),
+        required_scopes: Mapping[str, frozenset[str]] | None = None,
+        *,
+        public_card: bool = True,
+        public_health: bool = True,
+    ) -> None:
+        self.schemes = schemes
+        self.required_scopes = required_scopes or {}
+        self.public_card = public_card
+        self.public_health = public_health
 
     @cached_property
     def headers(self) -> tuple[str, ...]:

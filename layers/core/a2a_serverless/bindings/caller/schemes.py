@@ -86,31 +86,36 @@ def found(tokens: Sequence[Token], credential: str) -> Token:
     return matching[0]
 
 
-@dataclass(frozen=True, slots=True)
 class Bearer:
     """Tokens in the Authorization header: of principals of our own, and of issuers we trust."""
-
-    tokens: Sequence[Token] = ()
-    issuers: Sequence[TrustedIssuer] = ()
-    issued: IssuedTokens | None = None
 
     header = AUTHORIZATION
     word = "bearer"
     challenge = "Bearer"
 
+    def __init__(
+        self,
+        tokens: Sequence[Token] = (),
+        issuers: Sequence[TrustedIssuer] = (),
+        issued: IssuedTokens | None = None,
+    ) -> None:
+        self._tokens = tokens
+        self._issuers = issuers
+        self._issued = issued
+
     @property
     def announced(self) -> Mapping[str, SecurityScheme]:
         """Tokens of our own, each issuer that is discovered, and all other issuers as one."""
         schemes: dict[str, SecurityScheme] = {}
-        if self.tokens:
+        if self._tokens:
             schemes["bearer"] = _http("Bearer", "A token given to you by whoever runs the agent.")
-        discovered = [issuer for issuer in self.issuers if issuer.discovered]
+        discovered = [issuer for issuer in self._issuers if issuer.discovered]
         for number, issuer in enumerate(discovered, start=1):
             oidc = OpenIdConnectSecurityScheme(open_id_connect_url=issuer.configuration_url)
             schemes["oidc" if number == 1 else f"oidc{number}"] = SecurityScheme(
                 open_id_connect_security_scheme=oidc
             )
-        if len(discovered) < len(self.issuers):
+        if len(discovered) < len(self._issuers):
             schemes["jwt"] = _http("Bearer", "A token of an issuer that the agent trusts.", "JWT")
         return schemes
 
@@ -119,11 +124,11 @@ class Bearer:
         if not TOKEN68.fullmatch(credential):
             raise NobodyError
         try:
-            token = found(self.tokens, credential)
+            token = found(self._tokens, credential)
         except NobodyError:
-            if self.issued is None:
+            if self._issued is None:
                 raise
-            return self._of_an_issuer(self.issued, credential)
+            return self._of_an_issuer(self._issued, credential)
         return named(token.name, token.scopes)
 
     @staticmethod
@@ -142,30 +147,22 @@ class Bearer:
         )
 
 
-@dataclass(frozen=True, slots=True)
 class ApiKeys:
-    """Keys in a header of their own."""
-
-    name: str
-    keys: Sequence[Token]
+    """Keys in a header of their own. No scheme is registered for that: a challenge says where a key goes."""
 
     word = ""
 
-    @property
-    def header(self) -> str:
-        """The header's name in lower case."""
-        return self.name.lower()
-
-    @property
-    def challenge(self) -> str:
-        """There is no registered scheme for it; this says where the key goes."""
-        return f'ApiKey header="{self.name}"'
+    def __init__(self, name: str, keys: Sequence[Token]) -> None:
+        self.header = name.lower()
+        self.challenge = f'ApiKey header="{name}"'
+        self._name = name
+        self._keys = keys
 
     @property
     def announced(self) -> Mapping[str, SecurityScheme]:
         """A key in a header."""
         scheme = APIKeySecurityScheme(
-            location="header", name=self.name, description="A key given to you by whoever runs the agent."
+            location="header", name=self._name, description="A key given to you by whoever runs the agent."
         )
         return {"apiKey": SecurityScheme(api_key_security_scheme=scheme)}
 
@@ -173,7 +170,7 @@ class ApiKeys:
         """Who has this key."""
         if not VISIBLE.fullmatch(credential):
             raise NobodyError
-        key = found(self.keys, credential)
+        key = found(self._keys, credential)
         return named(key.name, key.scopes)
 
 
