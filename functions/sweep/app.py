@@ -1,10 +1,12 @@
 """Every minute → a sweep; the state machine's last resort → the turn it names has failed."""
 
+from datetime import timedelta
 from typing import Any
 
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from a2a_serverless.bindings.gateway import deadline_of
 from a2a_serverless.bindings.turn_input import turn_of
 from a2a_serverless.operations.sweep import sweep
 from a2a_serverless.operations.turns import fail_turn
@@ -14,6 +16,9 @@ from a2a_serverless.wiring.world import ports
 PORTS = ports(Settings.from_environment())
 LOGGER = Logger()
 
+ONE_ENTRY = timedelta(seconds=5)
+"""What the last entry may take."""
+
 
 @LOGGER.inject_lambda_context(clear_state=True)
 def handler(event: dict[str, Any], context: LambdaContext) -> None:
@@ -22,4 +27,4 @@ def handler(event: dict[str, Any], context: LambdaContext) -> None:
         LOGGER.append_keys(task=turn.task.task_id, turn=turn.turn)
         fail_turn(PORTS, turn)
     else:
-        sweep(PORTS)
+        sweep(PORTS, deadline_of(context, PORTS.clock.now()) - ONE_ENTRY)

@@ -250,6 +250,43 @@ def test_what_is_left_of_many_entries_is_swept_next_time() -> None:
     assert sweep(world.ports) == 0
 
 
+def test_many_entries_are_swept_as_long_as_there_is_time() -> None:
+    world = World()
+    ends = [world.turn(world.send(f"m{number}").id) for number in range(2 * AT_ONCE + 1)]
+    world.executions.status |= dict.fromkeys(ends, "ended")
+    world.clock.sleep(MINUTE)
+    soon = world.clock.now() + timedelta(seconds=1)
+
+    assert sweep(world.ports, soon) == 2 * AT_ONCE + 1
+    assert sweep(world.ports, soon) == 0
+
+
+def test_a_sweep_whose_time_is_up_leaves_the_rest_for_the_next() -> None:
+    world = World()
+    ends = [world.turn(world.send(f"m{number}").id) for number in range(3)]
+
+    class Slow(FakeExecutions):
+        def describe(self, turn: TurnKey) -> ExecutionStatus | None:
+            world.clock.sleep(1)
+            return super().describe(turn)
+
+    world.ports = replace(world.ports, executions=Slow(status=dict.fromkeys(ends, "ended")))
+    world.clock.sleep(MINUTE)
+
+    assert sweep(world.ports, world.clock.now() + timedelta(seconds=1.5)) == 2
+    assert sweep(world.ports, world.clock.now() + timedelta(seconds=10)) == 1
+
+
+def test_entries_that_stay_due_are_seen_once_and_keep_no_others_waiting() -> None:
+    world = World()
+    for number in range(AT_ONCE + 1):
+        world.executions.status[world.turn(world.send(f"m{number}").id)] = "ended"
+    world.ports = replace(world.ports, executions=Forbidden())
+    world.clock.sleep(MINUTE)
+
+    assert sweep(world.ports, world.clock.now() + timedelta(seconds=1)) == AT_ONCE + 1
+
+
 class Forbidden:
     """A port that nobody may touch."""
 

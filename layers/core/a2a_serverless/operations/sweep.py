@@ -5,37 +5,56 @@ whoever died would have done next. Sweeping twice, late, or beside living proces
 """
 
 from dataclasses import replace
+from datetime import datetime
 
 from a2a_serverless.operations.admit import finish
 from a2a_serverless.operations.heads import head_of
 from a2a_serverless.operations.lagging import look_after_webhooks
 from a2a_serverless.operations.turns import fail_turn
-from a2a_serverless.ports import AdmissionKey, AdmissionStatus, Ports, TurnKey
+from a2a_serverless.ports import AdmissionKey, AdmissionStatus, Due, Ports, TurnKey
 from a2a_serverless.protocol.errors import A2AError
 from a2a_serverless.tasks.log import TaskKey
 
 AT_ONCE = 200
-"""Entries looked at in one sweep; what is left is swept a minute later."""
+"""Entries asked for in one go."""
 
 
-def sweep(ports: Ports) -> int:
-    """Look at everything due; returns how many entries there were.
+def sweep(ports: Ports, until: datetime | None = None) -> int:
+    """Look at everything due, or at what there is time for until then; returns how many entries it was.
 
-    An entry that fails is reported and left for the next sweep: it must not keep others from being seen.
+    Without a time it is one go of at most `AT_ONCE`. What is left is swept a minute later. An entry that fails
+    is reported and left for then: it must not keep others from being seen.
     """
-    entries = ports.due.due(ports.clock.now(), AT_ONCE)
-    for entry in entries:
-        try:
-            if isinstance(entry.what, AdmissionKey):
-                _finish_admission(ports, entry.what)
-            else:
-                _look_at(ports, entry.what)
-        except Exception as error:  # noqa: BLE001  see above
-            ports.incidents.report(error, swept=str(entry.what))
-            ports.metrics.count("SweepFailed")
-    if entries:
-        ports.metrics.count("Swept", len(entries))
-    return len(entries)
+    seen: set[AdmissionKey | TaskKey] = set()
+    while fresh := _fresh(ports, seen):
+        for entry in fresh:
+            if until is not None and ports.clock.now() >= until:
+                break
+            _look_after(ports, entry)
+            seen.add(entry.what)
+        if until is None or ports.clock.now() >= until or len(fresh) < AT_ONCE:
+            break
+    if seen:
+        ports.metrics.count("Swept", len(seen))
+    return len(seen)
+
+
+def _fresh(ports: Ports, seen: set[AdmissionKey | TaskKey]) -> list[Due]:
+    """What is due and was not seen yet; the index may still show what was."""
+    return [
+        entry for entry in ports.due.due(ports.clock.now(), AT_ONCE + len(seen)) if entry.what not in seen
+    ]
+
+
+def _look_after(ports: Ports, entry: Due) -> None:
+    try:
+        if isinstance(entry.what, AdmissionKey):
+            _finish_admission(ports, entry.what)
+        else:
+            _look_at(ports, entry.what)
+    except Exception as error:  # noqa: BLE001  see `sweep`
+        ports.incidents.report(error, swept=str(entry.what))
+        ports.metrics.count("SweepFailed")
 
 
 def _finish_admission(ports: Ports, key: AdmissionKey) -> None:
