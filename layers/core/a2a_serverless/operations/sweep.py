@@ -22,8 +22,8 @@ AT_ONCE = 200
 def sweep(ports: Ports, until: datetime | None = None) -> int:
     """Look at everything due, or at what there is time for until then; returns how many entries it was.
 
-    Without a time it is one go of at most `AT_ONCE`. What is left is swept a minute later. An entry that fails
-    is reported and left for then: it must not keep others from being seen.
+    Without a time it is one go of at most `AT_ONCE`. What is left is swept a minute later. An entry that
+    fails is reported and left for then: it must not keep others from being seen.
     """
     seen: set[AdmissionKey | TaskKey] = set()
     while fresh := _fresh(ports, seen):
