@@ -336,3 +336,11 @@ def test_the_proto_empty_is_an_empty_object(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("a2a_serverless.bindings.service.HANDLERS", {"ListTasks": nothing})
 
     assert parsed(rest("GET", "/tasks")) == {}
+
+
+# --- caches -------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["/tasks", "/tasks/none", "/nowhere"])
+def test_no_cache_keeps_an_answer_for_another_caller(path: str) -> None:
+    assert rest("GET", path).headers["Cache-Control"] == "no-store"

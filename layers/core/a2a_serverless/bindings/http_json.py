@@ -37,6 +37,9 @@ from a2a_serverless.protocol.errors import A2AError, MethodNotFoundError
 from a2a_serverless.protocol.operations import Operation
 from a2a_serverless.protocol.protojson import ProtoModel
 
+NOT_KEPT = {"Cache-Control": "no-store"}
+"""An answer to one caller is none to the next, and a cache knows that only of callers in `Authorization`."""
+
 
 def answer(endpoint: Endpoint, request: HttpRequest) -> HttpResponse | StreamedResponse:
     """Answer one HTTP request to the HTTP+JSON interface or to the artifacts route."""
@@ -70,7 +73,7 @@ def _reply(endpoint: Endpoint, request: HttpRequest) -> HttpResponse | StreamedR
 
 def _result(called: OperationCall, service: Negotiated) -> HttpResponse | StreamedResponse:
     endpoint = called.endpoint
-    headers = {"Content-Type": _media_type(called.request), **service.headers()}
+    headers = {"Content-Type": _media_type(called.request), **NOT_KEPT, **service.headers()}
 
     def printed(result: ProtoModel | None) -> HttpResponse:
         body = "{}" if result is None else result.to_json()
@@ -130,5 +133,5 @@ def _refusal(error: A2AError, request: HttpRequest) -> HttpResponse:
         }
     }
     media_type = A2A_JSON if request.accepts(A2A_JSON) else JSON
-    headers = {"Content-Type": media_type, **headers_of(error)}
+    headers = {"Content-Type": media_type, **NOT_KEPT, **headers_of(error)}
     return HttpResponse(error.http_status, headers, json.dumps(body, separators=(",", ":")).encode())
