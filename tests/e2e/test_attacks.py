@@ -601,8 +601,8 @@ def test_ids_that_are_guessed_tell_nothing(
 
     ((status, _, body),) = told
     assert (status, b"TASK_NOT_FOUND" in body) == (404, True)
-    # How long it took is shown and not judged: it says as much about this machine. That the table is asked the
-    # same about both kinds is what `integration/functions/test_foreign_tasks.py` proves.
+    # How long it took is shown and not judged: it says as much about this machine. That the table is asked
+    # the same about both kinds is what `integration/functions/test_foreign_tasks.py` proves.
     with capsys.disabled():
         for kind, times in seconds.items():
             middle, late = statistics.median(times) * 1000, statistics.quantiles(times, n=20)[-1] * 1000
