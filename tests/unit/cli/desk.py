@@ -48,11 +48,13 @@ class Desk:
         self.ports: Ports = fake_ports(table=table, clock=self.clock, webhooks=webhooks)
         self.keys: Callable[[], KeyPorts] = lambda: fake_keys(clock=self.clock, keys=FakeSigningKeys(table))
 
-    def run(self, *arguments: str, environment: dict[str, str] | None = None) -> Result:
-        """What the command prints and how it ends; what has no exit status rises."""
-        given: dict[str, str | None] = {**ENVIRONMENT, **(environment or {})}
-        result = CliRunner(env=given).invoke(
-            app, arguments, prog_name="a2a-serverless", obj=self.reach, catch_exceptions=False
+    def run(
+        self, *arguments: str, environment: dict[str, str] | None = None, given: bytes | None = None
+    ) -> Result:
+        """What the command prints and how it ends; what has no exit status rises. `given` is its input."""
+        variables: dict[str, str | None] = {**ENVIRONMENT, **(environment or {})}
+        result = CliRunner(env=variables).invoke(
+            app, arguments, given, prog_name="a2a-serverless", obj=self.reach, catch_exceptions=False
         )
         assert len(result.stderr.splitlines()) <= 1
         assert "Traceback" not in result.output

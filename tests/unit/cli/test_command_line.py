@@ -17,6 +17,7 @@ from a2a_serverless.wiring.operator import Access
 from tests.unit.cli.desk import Desk
 
 COMMANDS = [("push", "dead-letters"), ("push", "redrive", "--all"), ("push", "rotate-key")]
+OF_NO_DEPLOYMENT = {("card", "sign"), ("card", "verify")}
 every_command = pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 
 LOADED = """
@@ -116,12 +117,14 @@ def test_a_mistake_is_one_line_that_says_where_help_is(
     assert result.stderr.endswith(f" (see `a2a-serverless{command} --help`)\n")
 
 
-def test_every_command_speaks_to_programs_and_says_which_deployment_it_is_for() -> None:
+def test_every_command_speaks_to_programs_and_an_operators_says_which_deployment_it_is_for() -> None:
     found = dict(commands())
 
-    assert {path[:2] for path in found} == {command[:2] for command in COMMANDS}
-    for options in found.values():
-        assert options >= {"--json", "--stack", "--region", "--profile", "--endpoint-url"}
+    assert {path[:2] for path in found} == {command[:2] for command in COMMANDS} | OF_NO_DEPLOYMENT
+    for path, options in found.items():
+        assert "--json" in options
+        if path not in OF_NO_DEPLOYMENT:
+            assert options >= {"--stack", "--region", "--profile", "--endpoint-url"}
 
 
 @every_command
@@ -173,7 +176,9 @@ def test_a_fault_of_ours_is_not_hidden(desk: Desk, command: tuple[str, ...]) -> 
 
 
 @pytest.mark.parametrize(
-    "arguments", [("--help",), ("push", "redrive", "--help"), ("push", "redrive")], ids=" ".join
+    "arguments",
+    [("--help",), ("push", "redrive", "--help"), ("push", "redrive"), ("card", "verify", "--help")],
+    ids=" ".join,
 )
 def test_help_and_mistakes_wait_for_nothing_heavy(arguments: tuple[str, ...]) -> None:
     """AWS's SDK alone takes longer than half a second, which is what help may take."""

@@ -6,7 +6,7 @@ on this curve, which is read here without a cipher at hand; anything else is ref
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
 from time import monotonic
@@ -84,18 +84,24 @@ class KmsCardKeys:
         with self._lock:
             if self._read is None or self._now() >= self._read[0]:
                 keys: dict[str, KmsCardKey] = {}
-                for key in map(self._find, self._key_ids):
+                for key in (kms_card_key(self._client, key_id) for key_id in self._key_ids):
                     keys.setdefault(key.kid, key)  # two names of one key are one key
                 self._read = self._now() + REMEMBERED, tuple(keys.values())
             return self._read[1]
 
-    def _find(self, key_id: str) -> KmsCardKey:
-        answer = self._client.get_public_key(KeyId=key_id)
-        try:
-            public = public_key(answer["PublicKey"])
-        except ValueError:
-            raise UnusableKeyError(f"{key_id} is no key of the kind ECC_NIST_P256") from None
-        return KmsCardKey(self._client, answer["KeyId"], public)
+
+def kms_card_key(client: "KMSClient", key_id: str, kid: str | None = None) -> KmsCardKey:
+    """The key of that id, ARN or alias, under this name or its thumbprint; one request.
+
+    Raises:
+        UnusableKeyError: it is no such pair.
+    """
+    answer = client.get_public_key(KeyId=key_id)
+    try:
+        public = public_key(answer["PublicKey"])
+    except ValueError:
+        raise UnusableKeyError(f"{key_id} is no key of the kind ECC_NIST_P256") from None
+    return KmsCardKey(client, answer["KeyId"], replace(public, kid=kid) if kid else public)
 
 
 def public_key(spki: bytes) -> PublicKey:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from a2a_serverless.cli import push
+from a2a_serverless.cli import card, push
 from a2a_serverless.cli.commands import Commands
 
 NAME = "a2a-serverless"
@@ -16,6 +16,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
+app.add_typer(card.app, name="card")
 app.add_typer(push.app, name="push")
 
 

@@ -12,6 +12,7 @@ import typer
 from a2a_serverless.cli.exits import Exit, Failure
 
 if TYPE_CHECKING:
+    from a2a_serverless.adapters.aws_clients import AwsClients
     from a2a_serverless.wiring.operator import Operator
 
 
@@ -29,7 +30,6 @@ def operating(
         Failure: there is no such deployment, or AWS could not be reached or refused something.
     """
     from a2a_serverless.adapters.aws_access import NotAwsError  # noqa: PLC0415
-    from a2a_serverless.adapters.aws_problems import AWS_ERRORS, OUR_ERRORS, explain  # noqa: PLC0415
     from a2a_serverless.settings import SettingsError  # noqa: PLC0415
     from a2a_serverless.wiring.operator import (  # noqa: PLC0415
         Access,
@@ -38,20 +38,50 @@ def operating(
         operator,
     )
 
-    if endpoint_url is not None and _came_from_the_environment(context, "region"):
-        region = None  # it is AWS's, not the emulator's
     reach = context.obj or operator
     try:
-        yield reach(Access(stack, region, profile, endpoint_url))
+        with _aws_in_words():
+            yield reach(Access(stack, _region(context, region, endpoint_url), profile, endpoint_url))
     except AmbiguousDeploymentError as error:
         raise Failure(Exit.USAGE, str(error)) from error
     except (NoDeploymentError, NotAwsError, SettingsError) as error:
         raise Failure(Exit.UNREACHABLE, str(error)) from error
+
+
+@contextmanager
+def on_aws(
+    context: typer.Context, region: str | None, profile: str | None, endpoint_url: str | None
+) -> "Iterator[AwsClients]":
+    """AWS, for a command that needs no deployment.
+
+    Raises:
+        Failure: AWS could not be reached or refused something.
+    """
+    from a2a_serverless.adapters.aws_access import session  # noqa: PLC0415
+    from a2a_serverless.adapters.aws_clients import AwsClients  # noqa: PLC0415
+
+    region = _region(context, region, endpoint_url)
+    with _aws_in_words():
+        yield AwsClients(session(region=region, profile=profile, endpoint_url=endpoint_url))
+
+
+@contextmanager
+def _aws_in_words() -> Iterator[None]:
+    from a2a_serverless.adapters.aws_problems import AWS_ERRORS, OUR_ERRORS, explain  # noqa: PLC0415
+
+    try:
+        yield
     except AWS_ERRORS as error:
         problem = explain(error)
         raise Failure(Exit.UNREACHABLE if problem.unreachable else Exit.FAILED, problem.text) from error
     except OUR_ERRORS as error:
         raise Failure(Exit.FAILED, f"AWS did not take everything: {error}") from error
+
+
+def _region(context: typer.Context, region: str | None, endpoint_url: str | None) -> str | None:
+    """The Region; one that the environment names is AWS's, and no emulator's."""
+    emulated = endpoint_url is not None and _came_from_the_environment(context, "region")
+    return None if emulated else region
 
 
 def _came_from_the_environment(context: typer.Context, option: str) -> bool:

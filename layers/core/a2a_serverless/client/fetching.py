@@ -5,6 +5,7 @@ followed, so that what was allowed is what was asked.
 """
 
 from collections.abc import Collection, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from ipaddress import ip_address
@@ -17,6 +18,8 @@ from a2a_serverless.protocol.errors import JSONParseError
 from a2a_serverless.protocol.protojson import parse_json
 
 if TYPE_CHECKING:
+    from urllib3.response import BaseHTTPResponse
+
     from a2a_serverless.client.trusted_keys import TrustedKey
 
 SECONDS = 10.0
@@ -81,19 +84,24 @@ def fetch(url: str) -> bytes:
     timeout = Timeout(connect=SECONDS / 2, read=SECONDS / 2)
     headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
     ends = monotonic() + SECONDS
-    body = bytearray()
     try:
-        with PoolManager(1, headers, timeout=timeout, retries=False) as pool:
-            answer = pool.request("GET", url, redirect=False, preload_content=False)
-            if answer.status != HTTPStatus.OK:
-                raise UnfetchedError(f"the answer is {answer.status}")
-            while piece := answer.read(PIECE, decode_content=False):
-                body += piece
-                if len(body) > MOST_BYTES or monotonic() > ends:
-                    raise UnfetchedError("the answer is too long, or takes too long")
-            answer.close()
+        with (
+            PoolManager(1, headers, timeout=timeout, retries=False) as pool,
+            closing(pool.request("GET", url, redirect=False, preload_content=False)) as answer,
+        ):
+            return _body(answer, ends)
     except HTTPError as error:
         raise UnfetchedError(f"there is no answer ({type(error).__name__})") from error
+
+
+def _body(answer: "BaseHTTPResponse", ends: float) -> bytes:
+    if answer.status != HTTPStatus.OK:
+        raise UnfetchedError(f"the answer is {answer.status}")
+    body = bytearray()
+    while piece := answer.read(PIECE, decode_content=False):
+        body += piece
+        if len(body) > MOST_BYTES or monotonic() > ends:
+            raise UnfetchedError("the answer is too long, or takes too long")
     return bytes(body)
 
 

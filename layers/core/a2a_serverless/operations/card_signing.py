@@ -29,10 +29,26 @@ def signed(signing: CardSigning, card: AgentCard) -> AgentCard:
     card = card.model_copy(update={"capabilities": _without_denials(card.capabilities)})
     keys = signing.keys.current()
     if signing.kept is None:
-        return _with(card, _made(signing, keys, card))
+        return _with(card, signatures(keys, card, signing.jku))
     digest = _digest(signing, keys, card)
-    signatures = signing.kept.read(digest) or signing.kept.keep(digest, _made(signing, keys, card))
-    return _with(card, signatures)
+    kept = signing.kept.read(digest) or signing.kept.keep(digest, signatures(keys, card, signing.jku))
+    return _with(card, kept)
+
+
+def signatures(keys: Sequence[CardKey], card: AgentCard, jku: str = "") -> Signatures:
+    """One by each key over each form of the card; those over the form of the specification come first.
+
+    `jku` is where the public halves are found; a secret has none. Raises NotCanonicalError.
+    """
+    headers = {
+        key.kid: protected_header(key.algorithm, key.kid, jku if key.algorithm != "HS256" else None)
+        for key in keys
+    }
+    return tuple(
+        signature_of(headers[key.kid], key.sign(signing_input(headers[key.kid], form)))
+        for form in canonical_forms(card)
+        for key in keys
+    )
 
 
 def _without_denials(capabilities: AgentCapabilities) -> AgentCapabilities:
@@ -41,23 +57,11 @@ def _without_denials(capabilities: AgentCapabilities) -> AgentCapabilities:
     return capabilities.model_copy(update=denied)
 
 
-def _with(card: AgentCard, signatures: Signatures) -> AgentCard:
-    return card.model_copy(update={"signatures": signatures})
+def _with(card: AgentCard, kept: Signatures) -> AgentCard:
+    return card.model_copy(update={"signatures": kept})
 
 
 def _digest(signing: CardSigning, keys: Sequence[CardKey], card: AgentCard) -> str:
     """What was said, and who says it, in 64 characters of hexadecimal."""
     said = [SCHEMA, signing.jku, [[key.kid, key.algorithm] for key in keys], card.to_json()]
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()
-
-
-def _made(signing: CardSigning, keys: Sequence[CardKey], card: AgentCard) -> Signatures:
-    """Those over the form that the specification prescribes come first."""
-    headers = {
-        key.kid: protected_header(key.algorithm, key.kid, signing.jku if key.public else None) for key in keys
-    }
-    return tuple(
-        signature_of(headers[key.kid], key.sign(signing_input(headers[key.kid], form)))
-        for form in canonical_forms(card)
-        for key in keys
-    )
