@@ -1,4 +1,4 @@
-"""`python -m tests.bench [NAME …] [--tasks N]`: measure, and print one JSON object a line.
+"""`python -m tests.bench [NAME …] [--tasks N | --requests N --seed N]`: measure, and print one JSON object a line.
 
 Every line has `bench`, `what`, `value` and `unit`; `aim` is the budget that the value is meant to keep.
 Numbers are printed, never asserted: whether one is good enough is for a person to say. What takes minutes is
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from tests.bench.cold_start import cold_start
+from tests.bench.fuzz import fuzz
 from tests.bench.local_stack import local
 from tests.bench.own_code import own_code
 from tests.bench.price import price
@@ -20,6 +21,7 @@ from tests.bench.result import Result
 from tests.bench.size import size
 from tests.bench.streams import streams
 from tests.bench.turn import turn
+from tests.bench.webhooks import webhooks
 from tests.bench.webhooks_under_fire import webhooks_under_fire
 
 BENCHES: Mapping[str, Callable[[], Iterator[Result]]] = {
@@ -32,11 +34,14 @@ BENCHES: Mapping[str, Callable[[], Iterator[Result]]] = {
     "size": size,
     "local": local,
     "streams": streams,
+    "webhooks": webhooks,
 }
 
-
-PROOFS: Mapping[str, Callable[[int], Iterator[Result]]] = {"webhooks-under-fire": webhooks_under_fire}
-"""What takes minutes, with so many tasks."""
+PROOFS: Mapping[str, Callable[[argparse.Namespace], Iterator[Result]]] = {
+    "webhooks-under-fire": lambda given: webhooks_under_fire(given.tasks),
+    "fuzz": lambda given: fuzz(given.requests, given.seed),
+}
+"""What takes minutes, of the size that is given."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -50,13 +55,24 @@ def main(arguments: Sequence[str]) -> int:
         help=f"of {', '.join(known)}; default: all but {', '.join(PROOFS)}",
     )
     parser.add_argument(
-        "--tasks", type=int, default=1000, metavar="N", help="tasks of a proof (default: 1000)"
+        "--tasks",
+        type=int,
+        default=1000,
+        metavar="N",
+        help="tasks of webhooks-under-fire (default: 1000)",
     )
+    parser.add_argument(
+        "--requests", type=int, default=20_000, metavar="N", help="requests of fuzz (default: 20000)"
+    )
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="which requests (default: 1)")
     given = parser.parse_args(arguments)
     unknown = sorted(set(given.names) - set(known))
     if unknown:
         parser.error(f"no bench is called {', '.join(unknown)}")
-    runs = {**BENCHES, **{name: partial(proof, given.tasks) for name, proof in PROOFS.items()}}
+    runs: dict[str, Callable[[], Iterator[Result]]] = {
+        **BENCHES,
+        **{name: partial(proof, given) for name, proof in PROOFS.items()},
+    }
     for name in given.names or BENCHES:
         for result in runs[name]():
             print(json.dumps({"bench": name, **result.fields()}), flush=True)

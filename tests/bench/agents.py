@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 
 from a2a_agents import echo
 from a2a_serverless.agent import AgentProfile, AgentSkill, ArtifactChunk, Part, Turn, Update
@@ -21,21 +21,33 @@ TICK = 0.1
 
 
 async def agent(turn: Turn) -> AsyncIterator[Update]:
-    """`take SECONDS`: take that long, and say when it was over. `tick N`: N parts, each saying when.
+    """Do what the first word says; give anything else back."""
+    word, _, said = (turn.message.parts[0].text or "").partition(" ")
+    async for update in SCRIPTS[word](said) if word in SCRIPTS else echo.agent(turn):
+        yield update
 
-    Anything else is given back.
-    """
-    word, _, seconds = (turn.message.parts[0].text or "").partition(" ")
-    if word == "tick":
-        for _ in range(int(seconds)):
-            yield ArtifactChunk("ticks", parts=[Part(data=time.time())])
-            await asyncio.sleep(TICK)
-        return
-    if word != "take":
-        async for update in echo.agent(turn):
-            yield update
-        return
+
+async def take(said: str) -> AsyncIterator[Update]:
+    """`take SECONDS`: take that long, and say when it was over."""
     began = time.time()
-    await asyncio.sleep(float(seconds))
+    await asyncio.sleep(float(said))
     times = {"began": began, "ended": time.time()}
     yield ArtifactChunk("times", parts=[Part(data=times)], last_chunk=True)
+
+
+async def tick(said: str) -> AsyncIterator[Update]:
+    """`tick N`: an artifact in N parts, each saying when."""
+    for _ in range(int(said)):
+        yield ArtifactChunk("ticks", parts=[Part(data=time.time())])
+        await asyncio.sleep(TICK)
+
+
+async def tell(said: str) -> AsyncIterator[Update]:
+    """`tell N PAUSE`: N whole artifacts so many seconds apart, each saying when."""
+    number, pause = said.split()
+    for each in range(int(number)):
+        yield ArtifactChunk(f"told-{each}", parts=[Part(data=time.time())], last_chunk=True)
+        await asyncio.sleep(float(pause))
+
+
+SCRIPTS: Mapping[str, Callable[[str], AsyncIterator[Update]]] = {"take": take, "tick": tick, "tell": tell}

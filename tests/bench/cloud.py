@@ -1,4 +1,4 @@
-"""The deployment with its real adapters on the local stack's AWS, both sides of a turn in this process.
+"""The deployment with its real adapters on the local stack's AWS, all sides of it in this process.
 
 moto runs in its own process, DynamoDB behind one lock; its interpreter runs the deployment's state machine,
 whose tasks come back here over HTTP. So whatever is counted is what the adapters send and the machine does.
@@ -11,19 +11,28 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
 from botocore.session import get_session
 
+from a2a_serverless.adapters.dynamodb_changes import appended
+from a2a_serverless.adapters.sqs_pokes import read_poke
 from a2a_serverless.agent import Agent
+from a2a_serverless.bindings.batches import all_at_once
 from a2a_serverless.bindings.turn_input import turn_of
+from a2a_serverless.operations.deliveries import deliver, fan_out
 from a2a_serverless.operations.follow import awaited
 from a2a_serverless.operations.send import send_message
 from a2a_serverless.operations.turns import run_turn
 from a2a_serverless.ports import Caller, Ports, TurnKey, owner_of
 from a2a_serverless.protocol.objects import Message, Part, Role, Task
-from a2a_serverless.protocol.requests import SendMessageConfiguration, SendMessageRequest
+from a2a_serverless.protocol.requests import (
+    SendMessageConfiguration,
+    SendMessageRequest,
+    TaskPushNotificationConfig,
+)
 from a2a_serverless.settings import Settings
 from a2a_serverless.wiring.world import ports
 from infra.local.aws import ROOT, Aws, credentials
@@ -36,6 +45,14 @@ from tests.bench.ledger import Ledger
 from tests.fakes.world import FakeIncidents, FakeMetrics
 
 CALLER = Caller(tenant="", owner=owner_of("bench", "bench"), name="bench", base_url="https://bench.invalid")
+
+LOOPBACK = {"LOOPBACK_WEBHOOKS": "allowed"}
+
+SETTLED = 0.5
+"""Seconds after which nothing comes that has not come."""
+
+PUSH_TIME = timedelta(seconds=45)
+"""What is left of the push function's minute for beginning a delivery."""
 
 MakeAgent = Callable[[Ledger], Agent]
 """An agent that may say in the turn's ledger what it is doing."""
@@ -56,18 +73,25 @@ class Counters(FakeMetrics):
 
 @dataclass
 class Cloud:
-    """A running deployment, seen from its API; `turns` holds how many seconds each turn took."""
+    """A running deployment, seen from its API.
+
+    `turns`, `fanouts` and `pushes` hold how many seconds each invocation of these functions took.
+    """
 
     settings: Settings
     table: Table
     agent: MakeAgent
     seconds_each: float
     turns: list[float] = field(default_factory=list)
+    fanouts: list[float] = field(default_factory=list)
+    pushes: list[float] = field(default_factory=list)
     ended: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
 
     def __post_init__(self) -> None:
         self.api = Ledger(self.table, self.seconds_each)
         self.turn = Ledger(self.table, self.seconds_each)
+        self.fanout = Ledger(self.table, self.seconds_each)
+        self.push = Ledger(self.table, self.seconds_each)
 
     @cached_property
     def ports(self) -> Ports:
@@ -79,11 +103,25 @@ class Cloud:
         """The turn function's ports."""
         return self._ports(self.turn)
 
-    def send(self, text: str = "go", *, wait: bool = True) -> Task:
+    @cached_property
+    def fanout_ports(self) -> Ports:
+        """The ports of the function that wakes whoever delivers."""
+        return self._ports(self.fanout)
+
+    @cached_property
+    def push_ports(self) -> Ports:
+        """The ports of the function that delivers."""
+        return self._ports(self.push)
+
+    def send(
+        self, text: str = "go", *, wait: bool = True, webhook: TaskPushNotificationConfig | None = None
+    ) -> Task:
         """SendMessage, as the API's function does it."""
         self.api.enter("admission")
         message = Message(message_id=self.ports.identifiers.new(), role=Role.USER, parts=(Part(text=text),))
-        configuration = SendMessageConfiguration(return_immediately=not wait)
+        configuration = SendMessageConfiguration(
+            return_immediately=not wait, task_push_notification_config=webhook
+        )
         answer = awaited(
             send_message(self.ports, CALLER, SendMessageRequest(message=message, configuration=configuration))
         )
@@ -92,10 +130,11 @@ class Cloud:
         return answer.task
 
     def invoked(self, request: Request) -> Response:
-        """The turn's function, as the state machine invokes it."""
+        """The turn's function as the state machine invokes it, and the two that tell webhooks."""
         given = json.loads(request.body)
-        if "Records" in given:  # of a stream or queue, for whoever tells webhooks: there are none here
-            return Response(200, (), b'{"batchItemFailures": []}')
+        if "Records" in given:
+            from_queue = given["Records"][0]["eventSource"] == "aws:sqs"
+            return self._delivered(given) if from_queue else self._fanned(given)
         if "fail" in given:
             return Response(500, (("X-Amz-Function-Error", "Unhandled"),), b'{"errorType": "NotExpected"}')
         began = time.perf_counter()
@@ -104,6 +143,19 @@ class Cloud:
         self.turns.append(time.perf_counter() - began)
         self.ended.release()
         return Response(200, (), b"null")
+
+    def _fanned(self, given: Mapping[str, Any]) -> Response:
+        began = time.perf_counter()
+        fan_out(self.fanout_ports, [news for record in given["Records"] if (news := appended(record))])
+        self.fanouts.append(time.perf_counter() - began)
+        return Response(200, (), b"null")
+
+    def _delivered(self, given: Mapping[str, Any]) -> Response:
+        ports, began = self.push_ports, time.perf_counter()
+        until = ports.clock.now() + PUSH_TIME
+        failed = all_at_once(given, lambda body: deliver(ports, read_poke(body), until), _rise)
+        self.pushes.append(time.perf_counter() - began)
+        return Response(200, (), json.dumps(failed).encode())
 
     def history(self, task: Task) -> list[Mapping[str, Any]]:
         """What Step Functions notes of the task's first turn, asked for until it has ended."""
@@ -116,17 +168,29 @@ class Cloud:
         events: list[Mapping[str, Any]] = client.get_execution_history(executionArn=arn)["events"]
         return events
 
+    def settle(self) -> None:
+        """Wait until whoever tells webhooks has nothing left to do."""
+        seen = None
+        while (now := (len(self.fanout.sent), len(self.push.sent), len(self.fanouts))) != seen:
+            seen = now
+            time.sleep(SETTLED)
+
     def forget(self) -> None:
         """Count from here on."""
-        self.api.sent.clear()
-        self.turn.sent.clear()
-        self.turns.clear()
+        for ledger in (self.api, self.turn, self.fanout, self.push):
+            ledger.sent.clear()
+        for seconds in (self.turns, self.fanouts, self.pushes):
+            seconds.clear()
 
     def _ports(self, ledger: Ledger) -> Ports:
         """The ports as they are wired, but for what only writes log lines."""
         with ledger.watching_new_sessions():
             wired = ports(self.settings)
         return replace(wired, incidents=FakeIncidents(), metrics=Counters(ledger))
+
+
+def _rise(error: BaseException, _: str) -> None:
+    raise error
 
 
 @contextmanager
@@ -155,4 +219,4 @@ def _table(deployment: Deployment) -> Mapping[str, Any]:
 def _settings(deployment: Deployment) -> Settings:
     """What the template tells the JSON-RPC function."""
     (function,) = [each for each in deployment.functions.values() if each.folder.name == "jsonrpc"]
-    return Settings.from_environment({**function.environment, "LOCAL_PRINCIPAL": "bench"})
+    return Settings.from_environment({**function.environment, "LOCAL_PRINCIPAL": "bench", **LOOPBACK})

@@ -150,7 +150,7 @@ def _largest_mb(stack: Stack, function: str) -> float:
 
 
 @contextmanager
-def running() -> Iterator[Stack]:
+def running(*arguments: str) -> Iterator[Stack]:
     began = time.perf_counter()
     process = subprocess.Popen(
         [
@@ -162,6 +162,7 @@ def running() -> Iterator[Stack]:
             "--quiet",
             "--agent",
             "tests.bench.agents:agent",
+            *arguments,
         ],
         cwd=ROOT,
         stdout=subprocess.PIPE,

@@ -52,6 +52,9 @@ PRICES: Mapping[str, Price] = MappingProxyType(
         "alarm": Price(0.10, 1, "alarm metrics a month", "aws.amazon.com/cloudwatch/pricing"),
         "dashboard": Price(3.00, 1, "dashboards a month", "aws.amazon.com/cloudwatch/pricing"),
         "event": Price(1.00, 1e6, "events of a schedule", "aws.amazon.com/eventbridge/pricing"),
+        "sqs": Price(0.40, 1e6, "requests to standard queues", "aws.amazon.com/sqs/pricing"),
+        "key": Price(1.00, 1, "KMS keys a month", "aws.amazon.com/kms/pricing"),
+        "transfer": Price(0.09, 1, "GB to the Internet", "aws.amazon.com/ec2/pricing/on-demand"),
         "kms": Price(0.03, 1e4, "requests to KMS", "aws.amazon.com/kms/pricing"),
     }
 )
@@ -66,6 +69,11 @@ LOG_BYTES_EACH = 700
 
 DISPATCH_SECONDS = 0.05
 """Assumed: from StartExecution until the turn's function runs; the waiting API function pays for it."""
+
+
+LOOKING, LOOK_SECONDS = 5, 20
+"""How Lambda looks into a queue in which nothing is: so many long polls at a time, each so long (AWS Lambda
+Developer Guide, "Configuring scaling behavior for SQS event source mappings", and "long polling")."""
 
 
 @dataclass
@@ -133,12 +141,26 @@ def _turns(measured: Measured, deployment: Deployment) -> Iterator[Result]:
     yield bill.line(
         "logs", "log", 2 * LOG_BYTES_EACH * MILLION / GB, f"{LOG_BYTES_EACH} bytes an invocation, assumed"
     )
+    yield Result("requests and compute, Webhooks=off", bill.total, bill.unit, "<= 80")
+    yield from _fanned(bill, measured, memory["fanout"])
     yield Result("requests and compute", bill.total, bill.unit, "<= 80")
     stored = measured.stored_bytes * MILLION / GB
     note = "the default retention of 30 days, about a month"
     yield bill.line("storage of the tasks", "table", stored, note)
     yield bill.line("their backup", "backup", stored, note)
     yield Result("everything", bill.total, bill.unit)
+
+
+def _fanned(bill: Bill, measured: Measured, memory: float) -> Iterator[Result]:
+    """What is asked for every event because there might be a webhook, although there is none."""
+    invocations = measured.fanouts * MILLION
+    note = "each event by itself; where more happens several come together"
+    yield bill.line("fanout without webhooks: invocations", "invocation", invocations, note)
+    seconds = measured.fanout_seconds
+    yield bill.line(f"fanout without webhooks: {seconds:.2f} s", "gb-second", seconds * memory * MILLION)
+    read = sum(each.units.read for each in measured.fanout) / RUNS
+    yield bill.line("fanout without webhooks: DynamoDB reads", "read", read * MILLION)
+    yield bill.line("fanout without webhooks: logs", "log", invocations * LOG_BYTES_EACH / GB, "as above")
 
 
 @dataclass(frozen=True)
@@ -180,10 +202,19 @@ def _month(swept: Swept, measured: Measured, deployment: Deployment) -> Iterator
         yield bill.line(
             "idle: key of the table", "kms", MONTH_MINUTES / 5, "assumed: one request in five minutes of use"
         )
+    yield Result("idle, Webhooks=off", bill.total, bill.unit)
+    yield from idle_of_webhooks(bill)
     yield Result("idle, all of it", bill.total, bill.unit)
     yield bill.line("in use: metrics of turns", "metric", len(measured.metrics))
     yield from _watching(bill)
     yield Result("fixed, all of it", bill.total, bill.unit)
+
+
+def idle_of_webhooks(bill: Bill) -> Iterator[Result]:
+    """What a month costs of what webhooks need, while there are none."""
+    yield bill.line("idle: key of webhooks' secrets", "key", 1)
+    looks = LOOKING * MONTH_MINUTES * 60 / LOOK_SECONDS
+    yield bill.line("idle: looks for pokes", "sqs", looks, f"{LOOKING} at a time, {LOOK_SECONDS} s each")
 
 
 def _watching(bill: Bill) -> Iterator[Result]:

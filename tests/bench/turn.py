@@ -23,13 +23,19 @@ RUNS = 3
 
 @dataclass(frozen=True)
 class Measured:
-    """Several such turns: what each side sent, how long it took, what the machine did."""
+    """Several such turns: what each side sent, how long it took, what the machine did.
+
+    The tasks have no webhooks, which the fanout has to find out.
+    """
 
     api: tuple[Sent, ...]
     turn: tuple[Sent, ...]
     api_seconds: float
     turn_seconds: float
     transitions: float
+    fanout: tuple[Sent, ...]
+    fanouts: float
+    fanout_seconds: float
     stored_bytes: float
     metrics: frozenset[tuple[str, tuple[tuple[str, str], ...]]]
 
@@ -50,6 +56,7 @@ def one_artifact(ledger: Ledger) -> Agent:
 def measure(running: Cloud) -> Measured:
     """Send a few messages, one after the other, after one that does not count."""
     run(running)
+    running.settle()
     running.forget()
     running.table.items.clear()
     api_seconds, transitions = 0.0, 0
@@ -57,6 +64,7 @@ def measure(running: Cloud) -> Measured:
         seconds, entered = run(running)
         api_seconds += seconds
         transitions += entered
+    running.settle()
     counted = (running.ports.metrics, running.turn_ports.metrics)
     return Measured(
         api=tuple(running.api.sent),
@@ -64,6 +72,9 @@ def measure(running: Cloud) -> Measured:
         api_seconds=api_seconds / RUNS,
         turn_seconds=sum(running.turns) / RUNS,
         transitions=transitions / RUNS,
+        fanout=tuple(running.fanout.sent),
+        fanouts=len(running.fanouts) / RUNS,
+        fanout_seconds=sum(running.fanouts) / RUNS,
         stored_bytes=running.table.stored_bytes() / RUNS,
         metrics=frozenset(key for metrics in counted for key in getattr(metrics, "detailed", ())),
     )

@@ -4,7 +4,9 @@ Everything is on the local stack as the template declares it, but for a shorter 
 poke that somebody died over comes again after six minutes, so it is the sweep that finds most of them.
 """
 
+import shutil
 import statistics
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,9 +27,10 @@ class BrokenPromiseError(Exception):
 
 def webhooks_under_fire(tasks: int) -> Iterator[Result]:
     """Print the figures; raises BrokenPromiseError when anything is wrong."""
-    with tempfile.TemporaryDirectory() as folder:
-        fire = Fire(tasks=tasks, clients=CLIENTS, pauses=PAUSES, patience=PATIENCE)
-        outcome = under_fire(fire, Path(folder))
+    folder = Path(tempfile.mkdtemp(prefix="under-fire-"))
+    say(f"the functions' logs are in {folder}")
+    fire = Fire(tasks=tasks, clients=CLIENTS, pauses=PAUSES, patience=PATIENCE)
+    outcome = under_fire(fire, folder, say)
     yield from _arrived(outcome)
     yield from _died(outcome)
     details = {name: round(seconds, 1) for name, seconds in outcome.seconds.items()}
@@ -35,6 +38,12 @@ def webhooks_under_fire(tasks: int) -> Iterator[Result]:
     yield Result("broken promises", len(outcome.faults), "faults", "0", {"first": outcome.faults[:SHOWN]})
     if outcome.faults:
         raise BrokenPromiseError(f"{len(outcome.faults)} faults")
+    shutil.rmtree(folder)
+
+
+def say(how_far: str) -> None:
+    """Tell whoever waits."""
+    print(how_far, file=sys.stderr, flush=True)
 
 
 def _arrived(outcome: Outcome) -> Iterator[Result]:

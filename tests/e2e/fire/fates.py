@@ -35,13 +35,13 @@ MOST_MISFORTUNES = 4
 
 @dataclass(frozen=True)
 class Chance:
-    """The fates that a seed holds in store."""
+    """The fates that a seed holds in store; without one nothing ever goes wrong."""
 
-    seed: int
+    seed: int | None
 
     def fate(self, path: str, event_id: str, times: int) -> str:
         """What becomes of a request that tells this path of an event, which has come `times` times before."""
-        if times >= MOST_MISFORTUNES:
+        if self.seed is None or times >= MOST_MISFORTUNES:
             return TAKEN
         drawn = self._draw(path, event_id, times)
         for fate, rate in RATES.items():
@@ -52,7 +52,7 @@ class Chance:
 
     def hangs_up(self, connection: int) -> bool:
         """Whether the connection of that number is reset at once."""
-        return self._draw("connection", connection) < HUNG_UP
+        return self.seed is not None and self._draw("connection", connection) < HUNG_UP
 
     def _draw(self, *about: object) -> float:
         return random.Random(f"{self.seed} {about}").random()  # noqa: S311  it must be repeatable

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -74,6 +74,12 @@ class Records:
                 found.setdefault(arrival.path, []).append(arrival)
         return found
 
+    def wait_until(self, seen: Callable[[Sequence[Arrival]], bool], seconds: float) -> None:
+        """Wait until the arrivals so far are what is waited for; raises TimeoutError."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: seen(self.arrivals), seconds):
+                raise TimeoutError(f"{len(self.arrivals)} requests have arrived")
+
     def wait_for(self, events: Iterable[Event], seconds: float, *, but: int = 0) -> set[Event]:
         """Wait until all of these but so many have been taken; returns those that were not."""
         with self._changed:
@@ -105,10 +111,12 @@ class Receiver:
 
 @contextmanager
 def receiving(
-    records: Records, *, seed: int, silence: float, certificate: Path | None = None
+    records: Records, *, seed: int | None = None, silence: float = 0.0, certificate: Path | None = None
 ) -> Iterator[Receiver]:
-    """A receiver whose records are kept there; over HTTPS with a certificate."""
-    arguments = ["--seed", str(seed), "--silence", str(silence)]
+    """A receiver whose records are kept there; by HTTPS with a certificate, unlucky with a seed."""
+    arguments = ["--silence", str(silence)]
+    if seed is not None:
+        arguments += ["--seed", str(seed)]
     if certificate is not None:
         arguments += ["--certificate", str(certificate)]
     process = subprocess.Popen(

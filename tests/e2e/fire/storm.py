@@ -8,7 +8,7 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from tests.e2e.fire.operator import Operator
 from tests.e2e.fire.outcome import Outcome
 from tests.e2e.fire.records import Event, Receiver, Records, receiving
 from tests.e2e.fire.signatures import read_keys
-from tests.e2e.fire.tasks import Author
+from tests.e2e.fire.tasks import Author, Task
 from tests.e2e.fire.verdict import Course
 from tests.e2e.stack import LocalStack, running
 from tests.integration.webhooks.certificates import Authority
@@ -29,6 +29,7 @@ SILENCE = 1.5
 """How many times longer than it may take a silent receiver keeps silent."""
 
 LOOK_SECONDS = 0.5
+TOLD_EVERY = 50
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,8 @@ class Fire:
         return ["--agent", "tests.e2e.fire.agent:agent", "--loopback-webhooks", *given]
 
 
-def under_fire(fire: Fire, folder: Path) -> Outcome:
-    """Run all of it in that folder, and judge."""
+def under_fire(fire: Fire, folder: Path, tell: Callable[[str], object] = str) -> Outcome:
+    """Run all of it in that folder, and judge; `tell` hears how far it has come."""
     outcome = Outcome()
     authority = Authority(folder)
     with ExitStack() as opened:
@@ -79,9 +80,10 @@ def under_fire(fire: Fire, folder: Path) -> Outcome:
         operator = opened.enter_context(closing(Operator(stack.aws)))
         if fire.visibility is not None:
             operator.show_pokes_again_after(fire.visibility)
-        storm = _Storm(fire, stack, operator, receivers, outcome)
+        storm = _Storm(fire, stack, operator, receivers, outcome, tell)
         for part in (storm.deliver, storm.bury, storm.redrive, storm.judge):
             began = time.monotonic()
+            tell(f"{part.__name__} …")
             part()
             outcome.seconds[part.__name__] = time.monotonic() - began
     return outcome
@@ -103,6 +105,7 @@ class _Storm:
     operator: Operator
     receivers: Sequence[Receiver]
     outcome: Outcome
+    tell: Callable[[str], object]
 
     def deliver(self) -> None:
         """Make all tasks, killing all the while, and wait until everything has arrived that can."""
@@ -112,7 +115,7 @@ class _Storm:
         fire, outcome, records = self.fire, self.outcome, self.outcome.records
         with killing(self.stack, fire.pauses, fire.seed) as killer:
             with ThreadPoolExecutor(fire.clients) as clients:
-                outcome.tasks = list(clients.map(author.make, range(fire.tasks)))
+                outcome.tasks = list(self._told(clients.map(author.make, range(fire.tasks))))
             alive = self._alive()
             records.wait_for(alive, fire.patience, but=int(len(alive) * fire.calm))
         outcome.kills = killer.kills
@@ -163,6 +166,14 @@ class _Storm:
             course = Course(hook, hook.due(task.told()))
             self.outcome.faults += course.faults(arrivals.pop(hook.path, []), keys)
         self.outcome.faults += [f"{path} is nobody's" for path in arrivals]
+
+    def _told(self, tasks: Iterator[Task]) -> Iterator[Task]:
+        began = time.monotonic()
+        for number, task in enumerate(tasks, 1):
+            if number % TOLD_EVERY == 0:
+                arrived = len(self.outcome.records.arrivals)
+                self.tell(f"{number} tasks, {arrived} requests after {time.monotonic() - began:.0f} s")
+            yield task
 
     def _alive(self) -> list[Event]:
         """What can be delivered as long as those who are gone stay gone."""
