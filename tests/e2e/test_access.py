@@ -1,4 +1,4 @@
-"""The official client shows who it is by every scheme of the card, to a deployment that is told of callers."""
+"""The official client shows who it is by every scheme of the card, to a deployment told of its callers."""
 
 import asyncio
 import hashlib
