@@ -1,4 +1,4 @@
-"""`python -m tests.bench [NAME …] [--tasks N | --requests N --seed N]`: measure, and print one JSON object a line.
+"""`python -m tests.bench [NAME …] [OPTION …]`: measure, and print one JSON object a line.
 
 Every line has `bench`, `what`, `value` and `unit`; `aim` is the budget that the value is meant to keep.
 Numbers are printed, never asserted: whether one is good enough is for a person to say. What takes minutes is
