@@ -28,7 +28,7 @@ from tests.conformance.wire import Client, Connect, Deployment, Fields, Refused
 ISSUER = TrustedIssuer("https://issuer.example", ("agent",), ("RS256",))
 EXPIRES = datetime(2026, 11, 30, 12, 0, 10, tzinfo=UTC)
 STREAMING = Policy(capabilities=frozenset({"streaming", "push_notifications"}))
-CHALLENGES = 'Bearer, Basic realm="a2a", charset="UTF-8", ApiKey header="X-API-Key"'
+CHALLENGES = 'Bearer realm="a2a", Basic realm="a2a", charset="UTF-8", ApiKey realm="a2a", header="X-API-Key"'
 
 
 def digest(secret: str) -> bytes:

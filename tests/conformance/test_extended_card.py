@@ -94,7 +94,7 @@ def test_whoever_does_not_say_who_they_are_is_refused(
     answer = client.answer("GetExtendedAgentCard", {})
 
     assert (answer.status, answer.body) == (401, b'{"error":"Unauthorized"}')
-    assert answer.headers["WWW-Authenticate"] == "Bearer"
+    assert answer.headers["WWW-Authenticate"] == 'Bearer realm="a2a"'
 
 
 @requirement("3.1.11:extended-card-wants-a-caller")

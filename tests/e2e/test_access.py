@@ -207,7 +207,7 @@ def test_every_door_gives_strangers_the_same_answer(http: httpx.Client, method: 
 
     assert (answer.status_code, answer.text) == (401, '{"error":"Unauthorized"}')
     assert answer.headers["www-authenticate"] == (
-        'Bearer, Basic realm="a2a", charset="UTF-8", ApiKey header="X-Ada-Key"'
+        'Bearer realm="a2a", Basic realm="a2a", charset="UTF-8", ApiKey realm="a2a", header="X-Ada-Key"'
     )
     assert answer.headers["access-control-allow-origin"] == "*"
 

@@ -12,7 +12,7 @@ import pytest
 
 from a2a_serverless.adapters.aws_clients import AwsClients
 from a2a_serverless.adapters.aws_values import ParameterValue, SecretsManagerValue
-from a2a_serverless.bindings.caller import Access, Admittance
+from a2a_serverless.bindings.caller import Access, Admittance, rereading
 from a2a_serverless.bindings.caller.document import AccessDocument
 from a2a_serverless.bindings.caller.refusals import UnknownCallerError
 from a2a_serverless.bindings.caller.rereading import RereadAccess
@@ -110,6 +110,22 @@ def test_a_secret_is_found_by_its_arn_too(secrets: Any, clients: AwsClients) -> 
     arn = secrets.create_secret(Name=str(uuid4()), SecretString=document("first"))["ARN"]
 
     assert admittance(settings(f"secretsmanager:{arn}"), clients).authenticate(bearing("first")).name == "ada"
+
+
+def test_what_is_wrong_with_a_changed_document_is_logged_without_its_values(
+    place: Place, clients: AwsClients, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(rereading, "READ_AGAIN", timedelta(0))
+    place.keep(document("first"))
+    door = admittance(settings(place.reference), clients)
+
+    place.keep('{"bearer":[{"name":"ada","sha256":"hunter2"}]}')
+
+    assert door.authenticate(bearing("first")).name == "ada"
+    [line] = caplog.records
+    assert line.levelname == "ERROR"
+    assert "AccessDocumentError: bearer[0].sha256 must be" in caplog.text
+    assert "hunter2" not in caplog.text
 
 
 def test_what_is_not_there_stops_the_start_in_words(place: Place, clients: AwsClients) -> None:

@@ -335,6 +335,15 @@ def test_an_audience_is_one_of_several_on_either_side() -> None:
     assert verified(issuer.token(aud=AUDIENCE), issuer, two)
 
 
+def test_an_audience_is_the_claim_that_was_named() -> None:
+    issuer = FakeIssuer()
+    cognito = replace(TRUSTED, audiences=("client-1",), audience_claim="client_id")
+
+    assert verified(issuer.token(aud=None, client_id="client-1"), issuer, cognito).subject == "alice"
+    assert disbelieved(issuer.token(aud="client-1"), issuer, cognito)
+    assert disbelieved(issuer.token(client_id="client-2"), issuer, cognito)
+
+
 @pytest.mark.parametrize(
     ("claim", "scopes"),
     [

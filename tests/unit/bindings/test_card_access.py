@@ -143,7 +143,7 @@ def test_a_stranger_hears_at_a_closed_card_what_they_hear_everywhere(method: str
     for shown in ({}, {"authorization": "Bearer wrong"}, {"if_none_match": etag}, {"if_none_match": "*"}):
         answer = ask(method, **shown)
         assert answer["statusCode"] == 401
-        assert answer["headers"]["www-authenticate"].startswith("Bearer, Basic realm=")
+        assert answer["headers"]["www-authenticate"].startswith('Bearer realm="a2a", Basic realm=')
         assert answer["headers"]["cache-control"] == "no-store"
         assert "etag" not in answer["headers"]
         assert answer["body"] == '{"error":"Unauthorized"}'

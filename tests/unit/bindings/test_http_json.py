@@ -137,7 +137,7 @@ def test_nothing_tells_a_stranger_which_addresses_there_are() -> None:
     answers = [rest(method, path, at=guarded) for method, path in (("GET", "/tasks"), ("PUT", "/nothing"))]
 
     assert {answer.status for answer in answers} == {401}
-    assert {answer.headers["WWW-Authenticate"] for answer in answers} == {"Bearer"}
+    assert {answer.headers["WWW-Authenticate"] for answer in answers} == {'Bearer realm="a2a"'}
     assert answers[0].body == answers[1].body
     assert answers[0].body == b'{"error":"Unauthorized"}'
 

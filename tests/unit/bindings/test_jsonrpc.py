@@ -191,7 +191,7 @@ def test_without_credentials_the_answer_is_a_challenge_and_the_body_stays_unread
     response = post_rpc(b"not json", guarded)
 
     assert response.status == 401
-    assert response.headers["WWW-Authenticate"] == "Bearer"
+    assert response.headers["WWW-Authenticate"] == 'Bearer realm="a2a"'
     assert response.body == b'{"error":"Unauthorized"}'
 
 

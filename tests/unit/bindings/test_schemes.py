@@ -194,9 +194,9 @@ def test_credentials_that_are_not_exactly_right_are_nobody_even_where_nobody_is_
         admitted(request_, anonymous=anonymous)
 
     assert refused.value.challenges == (
-        "Bearer",
+        'Bearer realm="a2a"',
         'Basic realm="a2a", charset="UTF-8"',
-        'ApiKey header="X-API-Key"',
+        'ApiKey realm="a2a", header="X-API-Key"',
     )
 
 

@@ -108,7 +108,7 @@ def test_without_credentials_nothing_is_streamed(connect: Connect, method: str) 
     response = plain(wire.ask(method, {"id": "t", **message()}))
 
     assert response.status == 401
-    assert response.headers["WWW-Authenticate"] == "Bearer"
+    assert response.headers["WWW-Authenticate"] == 'Bearer realm="a2a"'
 
 
 @pytest.mark.parametrize("last", ["0", "7", "x", "1, 2", "-1"])

@@ -148,7 +148,7 @@ def _proven(issuer: TrustedIssuer, claims: Mapping[str, Any], now: datetime) -> 
         since = _time(claims, name)
         if since is not None and now.timestamp() < since - issuer.leeway.total_seconds():
             raise UnbelievedTokenError("not valid yet")
-    if not set(_texts(claims.get("aud"))) & set(issuer.audiences):
+    if not set(_texts(claims.get(issuer.audience_claim))) & set(issuer.audiences):
         raise UnbelievedTokenError("for somebody else")
     subject = _text(claims.get(issuer.subject_claim))
     if not subject or len(subject) > MOST_SUBJECT:

@@ -51,6 +51,7 @@ class TrustedIssuer:
         audiences: a token must be for one of these.
         algorithms: what its tokens may be signed with; all of one family, so that no key serves two.
         leeway: how far clocks may be apart.
+        audience_claim: which claim says whom a token is for.
         subject_claim: which claim says who calls; of one person never two, and never anybody else's.
         tenant_claim: which claim says for which tenant; empty where tokens say nothing of tenants.
         scope_claim: which claim lists scopes, as words in a text or as a list.
@@ -64,6 +65,7 @@ class TrustedIssuer:
     jwks: Sequence[Mapping[str, Any]] | None = None
     secret: bytes = field(default=b"", repr=False)
     leeway: timedelta = timedelta(seconds=60)
+    audience_claim: str = "aud"
     subject_claim: str = "sub"
     tenant_claim: str = ""
     scope_claim: str = "scope"

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from a2a_serverless.bindings.caller.principal import Principal, named
-from a2a_serverless.bindings.caller.schemes import AUTHORIZATION, NobodyError
+from a2a_serverless.bindings.caller.schemes import AUTHORIZATION, REALM, NobodyError
 from a2a_serverless.protocol.card import HTTPAuthSecurityScheme, SecurityScheme
 
 CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
@@ -116,7 +116,7 @@ class Basic:
 
     header = AUTHORIZATION
     word = "basic"
-    challenge = 'Basic realm="a2a", charset="UTF-8"'
+    challenge = f'Basic realm="{REALM}", charset="UTF-8"'
 
     def __init__(self, logins: Sequence[Login]) -> None:
         self._logins = tuple(logins)

@@ -77,6 +77,7 @@ class IssuerEntry(Member):
     jwks: KeySet | None = None
     secret: Annotated[Text | None, Field(repr=False)] = None
     leeway_seconds: Annotated[int, Field(ge=0, le=300, strict=True)] = 60
+    audience_claim: Claim = "aud"
     subject_claim: Claim = "sub"
     tenant_claim: Claim | None = None
     scope_claim: Claim = "scope"
@@ -117,6 +118,7 @@ class IssuerEntry(Member):
             jwks=None if self.jwks is None else self.jwks.keys,
             secret=(self.secret or "").encode(),
             leeway=timedelta(seconds=self.leeway_seconds),
+            audience_claim=self.audience_claim,
             subject_claim=self.subject_claim,
             tenant_claim=self.tenant_claim or "",
             scope_claim=self.scope_claim,

@@ -24,12 +24,16 @@ WORDS = {
 }
 
 
+WITHOUT_A_SCHEME = ('Bearer realm="a2a"',)
+"""A 401 needs a challenge, also where nobody is let in at all."""
+
+
 class UnknownCallerError(UnauthenticatedError):
     """Credentials are missing or wrong; `challenges` says which would be taken, one for each scheme."""
 
     def __init__(self, challenges: Sequence[str] = ()) -> None:
         super().__init__()
-        self.challenges = tuple(challenges) or ("Bearer",)
+        self.challenges = tuple(challenges) or WITHOUT_A_SCHEME
 
 
 class MissingScopeError(PermissionDeniedError):
@@ -57,7 +61,7 @@ def at_the_door(error: A2AError) -> HttpResponse | None:
     """The answer to somebody who is not let in; None for any other error."""
     match error:
         case UnauthenticatedError():
-            challenges = error.challenges if isinstance(error, UnknownCallerError) else ("Bearer",)
+            challenges = error.challenges if isinstance(error, UnknownCallerError) else WITHOUT_A_SCHEME
             said = {"WWW-Authenticate": ", ".join(challenges)}
         case MissingScopeError():
             said = {

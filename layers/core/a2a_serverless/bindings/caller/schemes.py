@@ -22,6 +22,8 @@ from a2a_serverless.protocol.card import (
 )
 
 AUTHORIZATION = "authorization"
+REALM = "a2a"
+"""What all credentials of a deployment open (RFC 9110, 11.5)."""
 
 MAX_CREDENTIAL = 16 * 1024
 """Characters of a header that holds a credential. API Gateway takes 10 KB of headers in all."""
@@ -91,7 +93,7 @@ class Bearer:
 
     header = AUTHORIZATION
     word = "bearer"
-    challenge = "Bearer"
+    challenge = f'Bearer realm="{REALM}"'
 
     def __init__(
         self,
@@ -154,7 +156,7 @@ class ApiKeys:
 
     def __init__(self, name: str, keys: Sequence[Token]) -> None:
         self.header = name.lower()
-        self.challenge = f'ApiKey header="{name}"'
+        self.challenge = f'ApiKey realm="{REALM}", header="{name}"'
         self._name = name
         self._keys = keys
 
