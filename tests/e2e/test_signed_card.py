@@ -87,7 +87,7 @@ def test_no_stranger_sees_the_card_of_a_caller(signed: LocalStack) -> None:
     answer = get(signed, "/extendedAgentCard", **{"A2A-Version": "1.0"})
 
     assert (answer.status_code, answer.content) == (401, b'{"error":"Unauthorized"}')
-    assert answer.headers["WWW-Authenticate"] == "Bearer"
+    assert answer.headers["WWW-Authenticate"] == 'Bearer realm="a2a"'
 
 
 def test_every_process_shows_the_same_bytes(signed: LocalStack) -> None:
