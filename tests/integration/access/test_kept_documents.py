@@ -12,6 +12,7 @@ import pytest
 
 from a2a_serverless.adapters.aws_clients import AwsClients
 from a2a_serverless.adapters.aws_values import ParameterValue, SecretsManagerValue
+from a2a_serverless.adapters.system_clock import SystemClock
 from a2a_serverless.bindings.caller import Access, Admittance, rereading
 from a2a_serverless.bindings.caller.document import AccessDocument
 from a2a_serverless.bindings.caller.refusals import UnknownCallerError
@@ -19,9 +20,11 @@ from a2a_serverless.bindings.caller.rereading import RereadAccess
 from a2a_serverless.bindings.http import HttpRequest
 from a2a_serverless.ports.access import SecretValue, UnreadableValueError
 from a2a_serverless.settings import Settings, SettingsError
+from a2a_serverless.wiring.access import DocumentReader
 from a2a_serverless.wiring.decided import admittance
 from tests.fakes.issuers import AUDIENCE, ISSUER, FakeIssuer
 from tests.fakes.world import FakeClock, FakeIncidents
+from tests.integration.access.test_https_keys import Issuer, running, text
 
 LEAST = {
     "TASKS_TABLE": "tasks",
@@ -251,3 +254,23 @@ def test_a_fault_of_our_own_while_loading_is_told_as_it_is(without_modules: Call
 
     with pytest.raises(ModuleNotFoundError):
         admittance(settings(issuers(entry)))
+
+
+def through(access: Access) -> Admittance:
+    return Admittance(access=lambda: access)
+
+
+def test_keys_that_were_fetched_outlive_the_document_they_were_fetched_for(signed: FakeIssuer) -> None:
+    for web in running(Issuer()):
+        signed.name = web.url
+        web.configured()
+        web.answers["/keys"] = text(json.dumps({"keys": [signed.jwk()]}).encode())
+        entry = {"issuer": web.url, "audience": AUDIENCE, "algorithms": ["RS256"]}
+        given = settings("ssm:/callers", LOOPBACK_ISSUERS="allowed")
+        reader = DocumentReader(given, SystemClock())
+        readings = [reader.read(json.dumps({"jwt": [entry], **more})) for more in ({}, {"publicCard": False})]
+
+        assert [door.authenticate(bearing(signed.token())).name for door in map(through, readings)] == [
+            "alice"
+        ] * 2
+        assert web.asked == ["/.well-known/openid-configuration", "/keys"]
