@@ -16,7 +16,7 @@ ROOT: Final = Path(__file__).parents[1]
 BUILD: Final = ROOT / ".aws-sam" / "build"
 LAYERS: Final = ("DependenciesLayer", "CoreLayer", "AgentsLayer", "StreamingLayer")
 SIGNING: Final = "SigningLayer"
-"""What only the function has that delivers to webhooks."""
+"""What only those functions have that sign webhooks, or verify tokens of callers where there are any."""
 
 FUNCTIONS: Final = (
     "CardFunction",
