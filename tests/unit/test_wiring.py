@@ -14,6 +14,7 @@ from a2a_serverless.adapters.dynamodb_signing_keys import DynamoSigningKeys
 from a2a_serverless.adapters.dynamodb_streams import DynamoStreamPlaces
 from a2a_serverless.adapters.stepfunctions_executions import StepFunctionsExecutions
 from a2a_serverless.bindings.http import HttpRequest
+from a2a_serverless.ports import Caller
 from a2a_serverless.ports.signing_keys import KeyPolicy
 from a2a_serverless.settings import Settings, SettingsError
 from a2a_serverless.tasks.log import PushKind
@@ -26,7 +27,7 @@ from tests.fakes.ports import FakeClock, FakeSeals
 from tests.unit.adapters.client import table
 
 DEPLOYER = """
-from a2a_serverless.agent import AgentProfile, AgentSkill, Completed
+from a2a_serverless.agent import AgentProfile, AgentSkill, CardAdditions, Completed
 
 profile = AgentProfile(
     name="Mine", description="Does things.", input_modes=("text/plain", "image/png"),
@@ -38,6 +39,9 @@ async def agent(turn):
 
 def answer(message):
     return None
+
+def extended_card(claims):
+    return CardAdditions(description=f"For {claims['sub']}.")
 
 nothing = 7
 """
@@ -91,6 +95,11 @@ def test_an_agent_is_found_with_the_profile_beside_it() -> None:
             {"instant_answer": "deployers_agent:nothing"},
             "INSTANT_ANSWER: deployers_agent:nothing is not a function",
         ),
+        ({"extended_card": "deployers_agent:none"}, "EXTENDED_CARD: deployers_agent has no none"),
+        (
+            {"extended_card": "deployers_agent:nothing"},
+            "EXTENDED_CARD: deployers_agent:nothing is not a function",
+        ),
     ],
 )
 def test_what_is_not_there_is_refused_in_words(changed: dict[str, str], words: str) -> None:
@@ -98,6 +107,7 @@ def test_what_is_not_there_is_refused_in_words(changed: dict[str, str], words: s
         deployer.agent(given)
         deployer.profile(given)
         deployer.answer(given)
+        deployer.extended_card(given)
 
     with pytest.raises(SettingsError, match=words):
         everything(settings(**changed))
@@ -244,6 +254,24 @@ def test_a_card_is_signed_by_the_keys_that_were_named_and_says_where_they_are_sh
     assert signs.keys._key_ids == ("alias/new", "alias/old")  # type: ignore[attr-defined]
     assert callable(signs.kept.keep)  # type: ignore[union-attr]
     assert signing(settings()) is None
+
+
+@pytest.mark.usefixtures("deployed")
+def test_callers_have_cards_of_their_own_exactly_where_the_deployment_names_what_they_say() -> None:
+    without, with_them = settings(), settings(extended_card="deployers_agent:extended_card", **SHARED)
+
+    for given, there in ((without, False), (with_them, True)):
+        endpoint = api.endpoint(given)
+        public = json.loads(
+            card_desk(given, signing(given)).answer(HttpRequest("GET", "/", origin="https://a.example")).body
+        )
+        assert ("extended_agent_card" in endpoint.ports.policy.capabilities) is there
+        assert (endpoint.callers_card is not None) is there
+        assert public["capabilities"].get("extendedAgentCard", False) is there
+
+    caller = Caller("", "o", "me", "https://agent.example", claims={"sub": "me"})
+    card = endpoint.callers_card(caller)  # type: ignore[misc]
+    assert (card.description, len(card.signatures)) == ("For me.", 1)
 
 
 @pytest.mark.usefixtures("deployed")
