@@ -14,15 +14,17 @@ from moto.kms.responses import KmsResponse
 from moto.kms.utils import ECDSAPrivateKey
 
 AS_MOTO_SIGNS = KmsResponse.sign
+AS_MOTO_SHOWS = KmsResponse.get_public_key
 
 
 def sign_digests() -> None:
-    """From now on a digest is signed as it is."""
+    """From now on a digest is signed as it is, and a public key says whose it is as on AWS."""
     KmsResponse.sign = _sign  # type: ignore[method-assign]
+    KmsResponse.get_public_key = _get_public_key  # type: ignore[method-assign]
 
 
-def create_pair(backend: KmsBackend, alias: str) -> None:
-    """Create a pair that signs, under this alias."""
+def create_pair(backend: KmsBackend, name: str) -> None:
+    """Create a pair that signs, under this ARN or this alias."""
     key = backend.create_key(
         policy=None,
         key_usage="SIGN_VERIFY",
@@ -30,7 +32,18 @@ def create_pair(backend: KmsBackend, alias: str) -> None:
         description="Signs agent cards",
         tags=None,
     )
-    backend.create_alias(key.id, alias)
+    if not name.startswith("arn:"):
+        backend.create_alias(key.id, name)
+        return
+    made = backend.keys.pop(key.id)
+    made.id, made.arn = name.rpartition("/")[2], name
+    backend.keys[made.id] = made
+
+
+def _get_public_key(self: KmsResponse) -> str:
+    """AWS names the key by its ARN, whatever it was asked by."""
+    told = json.loads(AS_MOTO_SHOWS(self))
+    return json.dumps({**told, "KeyId": self.kms_backend.describe_key(told["KeyId"]).arn})
 
 
 def _sign(self: KmsResponse) -> str:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
 
+from infra.local.deployment import ACCOUNT, REGION
+
 MODULE_ATTRIBUTE: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 PRINCIPAL: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 CALLERS_SECRET: Final = "a2a-local/callers"  # noqa: S105 - a name, no secret
@@ -73,7 +75,7 @@ class Options:
     log_folder: Path | None
 
 
-CARD_KEY: Final = "alias/a2a-local-card"
+CARD_KEY: Final = f"arn:aws:kms:{REGION}:{ACCOUNT}:key/a2a-local-card"
 FULFILMENT_CARD: Final = "a2a_agents.fulfilment:extended_card"
 
 DEFAULT_AGENT: Final = {
@@ -180,7 +182,12 @@ def command_line() -> argparse.ArgumentParser:
 
 def template_parameters(options: Options) -> dict[str, str]:
     """Return the template's parameters by which this deployment differs from its defaults."""
-    return {**options.parameters, **({"Streaming": "buffered"} if options.buffered else {})}
+    return {
+        **({"ExtendedCard": FULFILMENT_CARD} if is_the_default_agent(options) else {}),
+        **options.parameters,
+        **({"Streaming": "buffered"} if options.buffered else {}),
+        **({"CardSigningKeys": CARD_KEY} if options.sign_card else {}),
+    }
 
 
 def function_variables(options: Options, *, base_url: str, deployed_at: str) -> dict[str, str]:
@@ -200,10 +207,6 @@ def function_variables(options: Options, *, base_url: str, deployed_at: str) -> 
     }
     if options.credentials is not None:
         variables["CREDENTIALS"] = f"secretsmanager:{CALLERS_SECRET}"
-    if options.sign_card:
-        variables["CARD_SIGNING_KEYS"] = CARD_KEY
-    if (options.profile, options.agent) == ("default", DEFAULT_AGENT["default"]):
-        variables["EXTENDED_CARD"] = options.parameters.get("ExtendedCard", FULFILMENT_CARD)
     if options.profile == "conformance":
         variables |= {
             "ANONYMOUS": "allowed",
@@ -213,6 +216,11 @@ def function_variables(options: Options, *, base_url: str, deployed_at: str) -> 
         if options.agent == DEFAULT_AGENT["conformance"]:
             variables["INSTANT_ANSWER"] = "tests.conformance.agent:answer"
     return variables
+
+
+def is_the_default_agent(options: Options) -> bool:
+    """Say whether the agent is the one that has cards for its callers."""
+    return (options.profile, options.agent) == ("default", DEFAULT_AGENT["default"])
 
 
 def names_callers(options: Options) -> bool:

@@ -70,7 +70,7 @@ class Stack:
             deployment,
             self._lambda_api.address,
             secrets=secrets(options),
-            card_keys=card_keys(deployment, chosen),
+            card_keys=card_keys(deployment),
         )
         self._variables = {
             **clean_environment(),
@@ -210,11 +210,10 @@ def secrets(options: Options) -> Mapping[str, str]:
         raise StackProblem(f"{options.credentials} cannot be read: {type(error).__name__}") from error
 
 
-def card_keys(deployment: Deployment, chosen: Mapping[str, str]) -> Sequence[str]:
-    """Return the aliases of the keys that sign the card; whoever names one by another name has it already."""
-    told = [{**function.environment, **chosen} for function in deployment.functions.values()]
-    named = {key.strip() for each in told for key in each.get("CARD_SIGNING_KEYS", "").split(",")}
-    return sorted(key for key in named if key.startswith("alias/"))
+def card_keys(deployment: Deployment) -> Sequence[str]:
+    """Return the keys that the functions are told to sign the card with: nobody else has made them."""
+    told = (function.environment.get("CARD_SIGNING_KEYS", "") for function in deployment.functions.values())
+    return sorted({key.strip() for keys in told for key in keys.split(",")} - {""})
 
 
 def lambda_variables(function: Function) -> Mapping[str, str]:

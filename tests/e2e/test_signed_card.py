@@ -19,7 +19,8 @@ from tests.e2e.conftest import BINDINGS, TOKENS
 from tests.e2e.stack import PATIENCE, ROOT, LocalStack, running
 
 CARD, KEYS = "/.well-known/agent-card.json", "/.well-known/jwks.json"
-TWO_KEYS = ("--parameter", "CardSigningKeys=alias/new,alias/old")
+KEY = "arn:aws:kms:us-east-1:123456789012:key/"
+TWO_KEYS = ("--parameter", f"CardSigningKeys={KEY}new,{KEY}old")
 
 
 @pytest.fixture(scope="module")

@@ -65,16 +65,22 @@ def test_webhooks_may_point_at_this_machine_only_when_that_is_asked_for() -> Non
     assert variables("--loopback-webhooks")["LOOPBACK_WEBHOOKS"] == "allowed"
 
 
+def parameters(*arguments: str) -> dict[str, str]:
+    return template_parameters(parse(arguments))
+
+
 def test_the_card_is_signed_where_that_is_asked_for() -> None:
-    assert variables("--sign-card")["CARD_SIGNING_KEYS"] == "alias/a2a-local-card"
-    assert "CARD_SIGNING_KEYS" not in variables("--parameter", "CardSigningKeys=alias/mine")
+    assert parameters("--sign-card")["CardSigningKeys"] == (
+        "arn:aws:kms:us-east-1:123456789012:key/a2a-local-card"
+    )
+    assert "CardSigningKeys" not in parameters()
 
 
 def test_the_fulfilment_agent_has_cards_for_its_callers_unless_others_are_wanted() -> None:
-    assert variables()["EXTENDED_CARD"] == "a2a_agents.fulfilment:extended_card"
-    assert variables("--parameter", "ExtendedCard=")["EXTENDED_CARD"] == ""
-    assert "EXTENDED_CARD" not in variables("--agent", "a2a_agents.echo:agent")
-    assert "EXTENDED_CARD" not in variables(
+    assert parameters()["ExtendedCard"] == "a2a_agents.fulfilment:extended_card"
+    assert parameters("--parameter", "ExtendedCard=")["ExtendedCard"] == ""
+    assert "ExtendedCard" not in parameters("--agent", "a2a_agents.echo:agent")
+    assert "ExtendedCard" not in parameters(
         "--profile", "conformance", "--agent", "a2a_agents.fulfilment:agent"
     )
 
@@ -103,7 +109,9 @@ def test_options_that_are_not_given_have_their_defaults() -> None:
 
 
 def test_the_template_is_given_the_parameters_that_were_given() -> None:
-    options = parse(["--parameter", "WebhookAttempts=5", "--parameter", "EventBus=a=b", "--buffered"])
+    options = parse(
+        ["--agent", "a:b", "--parameter", "WebhookAttempts=5", "--parameter", "EventBus=a=b", "--buffered"]
+    )
 
     assert template_parameters(options) == {
         "WebhookAttempts": "5",
