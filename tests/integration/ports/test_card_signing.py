@@ -135,6 +135,21 @@ def test_what_was_read_once_is_not_asked_for_again(stored: StoredWorld, digest: 
         assert len(asked) == 1
 
 
+def test_a_process_remembers_no_more_than_it_should(
+    stored: StoredWorld, digest: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("a2a_serverless.adapters.dynamodb_card_signatures.MOST_REMEMBERED", 1)
+    place = another(stored)
+    for name in ("1", "2"):
+        place.keep(digest + name, some(name))
+
+    with requests_of(stored) as asked:
+        assert place.read(digest + "2") == some("2")
+        assert asked == []
+        assert place.read(digest + "1") == some("1")
+        assert len(asked) == 1
+
+
 def test_they_lie_where_the_documentation_says(stored: StoredWorld, digest: str) -> None:
     another(stored).keep(digest, some("a"))
 

@@ -187,6 +187,32 @@ def test_what_is_not_there_is_named(desk: Desk, arguments: tuple[str, ...], word
     assert failed(desk, *arguments) == (3, f"error: {words}")
 
 
+def test_a_card_without_a_canonical_form_is_refused(desk: Desk) -> None:
+    deep: Any = []
+    for _ in range(95):
+        deep = [deep]
+    capabilities = {"extensions": [{"uri": "https://x.example", "params": {"deep": [10**400, deep]}}]}
+    Path("deep.json").write_text(json.dumps({**FULL, "capabilities": capabilities}))
+
+    status, line = failed(desk, "sign", "deep.json", "--key", "p256.pem")
+
+    assert status == 2
+    assert line.startswith("error: ")
+
+
+def test_a_signature_that_is_none_stays_where_it_is(desk: Desk) -> None:
+    broken = {"protected": "e30", "signature": "AAAA"}
+
+    card = sign(desk, "--key", "p256.pem", file=kept({**FULL, "signatures": [broken]}))
+
+    assert card["signatures"][0] == broken
+    assert len(card["signatures"]) == 2
+
+
+def test_the_group_alone_shows_its_help(desk: Desk) -> None:
+    assert desk.run("card").stdout == desk.run("card", "--help").stdout
+
+
 VERDICTS: dict[str, tuple[bytes, tuple[str, ...], int]] = {
     "valid": (signed(signature(CARD, P256)), ("--key", "key-1=p256.pub"), 0),
     "unsigned": (signed(), ("--key", "key-1=p256.pub"), 10),

@@ -59,14 +59,6 @@ class Verification:
     card: AgentCard | None = None
 
 
-class UnverifiedCardError(Exception):
-    """A card that had to be signed is not, or not by anybody who is trusted."""
-
-    def __init__(self, verification: Verification) -> None:
-        super().__init__(f"{verification.verdict}: {verification.detail}")
-        self.verification = verification
-
-
 class KeysOutOfReachError(Exception):
     """Keys that are to be trusted cannot be had at present; the text says why, without the address."""
 
