@@ -1,19 +1,30 @@
 """The card of one caller (specification 3.1.11, 13.3)."""
 
 import hashlib
+import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
+import jwt
 import pytest
 
 from a2a_serverless.agent import AgentSkill, CardAdditions
 from a2a_serverless.bindings.caller import Admittance, Token
 from a2a_serverless.bindings.card import CardSource
 from a2a_serverless.bindings.extended_card import ExtendedCards
+from a2a_serverless.client.card_verification import Verdict, verify
+from a2a_serverless.client.trusted_keys import trusted_pem
+from a2a_serverless.operations.card_signing import signed
 from a2a_serverless.ports import Policy
+from a2a_serverless.ports.card_signing import CardSigning
+from a2a_serverless.protocol.card import AgentCard
+from a2a_serverless.protocol.card_signatures import canonical, read_base64url, signing_input
 from tests.conformance.agent import profile
 from tests.conformance.requirements import requirement
 from tests.conformance.wire import Client, Connect, Deployment, Refused
+from tests.fakes.card_signing import FakeCardKeys, FakeCardSignatures
+from tests.unit.client.signing import P256, P384, PemCardKey, pem
 
 DECLARED = Policy(capabilities=frozenset({"extended_agent_card"}))
 TOKENS = [Token(name, hashlib.sha256(name.encode()).digest()) for name in ("alice", "bob", "carol")]
@@ -33,6 +44,15 @@ def extending(admittance: Admittance | None = None, *, policy: Policy = DECLARED
     let_in = admittance or Admittance(TOKENS, anonymous=True)
     source = CardSource(profile, policy, let_in)
     return Deployment(policy=policy, admittance=let_in, callers_card=ExtendedCards(source, own))
+
+
+def signing(*keys: PemCardKey) -> Deployment:
+    """The same, signed by these keys."""
+    deployment = extending()
+    signs = CardSigning(FakeCardKeys(keys), FakeCardSignatures(), "https://agent.example/keys")
+    source = CardSource(profile, DECLARED, deployment.admittance)
+    cards = ExtendedCards(source, own, partial(signed, signs))
+    return Deployment(policy=DECLARED, admittance=deployment.admittance, callers_card=cards)
 
 
 def called_by(connect: Connect, name: str) -> Client:
@@ -121,3 +141,42 @@ def test_the_card_of_a_tenant_says_which_tenant_its_clients_name(connect: Connec
 
     assert set(tenants) == {None}
     assert {each["tenant"] for each in of_acme} == {"acme"}
+
+
+def signed_card(connect: Connect, *keys: PemCardKey) -> Any:
+    """Alice's card, signed by these keys."""
+    client = connect(signing(*keys)).with_headers(authorization="Bearer alice")
+    return client.call("GetExtendedAgentCard")
+
+
+@requirement("8.4.1:canonical-form")
+def test_a_signature_is_made_over_the_canonical_form_of_the_card(connect: Connect) -> None:
+    card = signed_card(connect, PemCardKey("key-1", P256))
+    first, payload = card["signatures"][0], canonical(AgentCard.from_dict(card))
+
+    token = f"{signing_input(first['protected'], payload).decode()}.{first['signature']}"
+
+    assert jwt.PyJWS().decode_complete(token, P256.public_key(), ["ES256"])["payload"] == payload
+
+
+@requirement("8.4.2:signature")
+def test_a_signature_says_how_and_by_which_key_it_was_made(connect: Connect) -> None:
+    card = signed_card(connect, PemCardKey("key-1", P256))
+
+    for each in card["signatures"]:
+        assert json.loads(read_base64url(each["protected"])) == {
+            "alg": "ES256",
+            "typ": "JOSE",
+            "kid": "key-1",
+            "jku": "https://agent.example/keys",
+        }
+
+
+@requirement("8.4.3:several-keys")
+def test_while_a_key_is_replaced_either_verifies_a_card(connect: Connect) -> None:
+    card = json.dumps(
+        signed_card(connect, PemCardKey("new", P256), PemCardKey("old", P384, "ES384"))
+    ).encode()
+
+    for kid, key in (("new", P256), ("old", P384)):
+        assert verify(card, [trusted_pem(kid, pem(key))]).verdict is Verdict.VALID
