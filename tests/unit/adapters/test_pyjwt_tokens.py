@@ -249,6 +249,8 @@ def test_what_the_attacks_change_is_all_that_is_wrong_with_them() -> None:
         {"exp": 4102444800000},
         {"exp": [4102444800]},
         {"nbf": "now"},
+        {"nbf": True},
+        {"iat": False},
         {"nbf": 10**400},
         {"iat": {}},
         {"aud": None},

@@ -250,6 +250,18 @@ def test_a_credential_that_opens_for_two_names_opens_for_none() -> None:
             admitted(request, access)
 
 
+@pytest.mark.parametrize(
+    ("username", "password"), [("u", ""), ("", "p"), ("u", "p\n"), ("u\x00", "p"), ("u", "\x7f")]
+)
+def test_what_is_no_name_and_password_opens_nothing_even_where_it_is_kept(
+    username: str, password: str
+) -> None:
+    access = Access((Basic([login("ada", username, password)]),))
+
+    with pytest.raises(UnknownCallerError):
+        admitted(by(authorization=basic(username, password)), access)
+
+
 # --- comparing --------------------------------------------------------------------------
 
 
