@@ -262,6 +262,15 @@ def test_what_is_no_name_and_password_opens_nothing_even_where_it_is_kept(
         admitted(by(authorization=basic(username, password)), access)
 
 
+def test_a_credential_may_be_so_long_and_no_longer() -> None:
+    long = "a" * (MAX_CREDENTIAL - len("Bearer "))
+    access = Access((Bearer((token("ada", long), token("bob", f"{long}a"))),))
+
+    assert admitted(by(authorization=f"Bearer {long}"), access).name == "ada"
+    with pytest.raises(UnknownCallerError):
+        admitted(by(authorization=f"Bearer {long}a"), access)
+
+
 # --- comparing --------------------------------------------------------------------------
 
 
