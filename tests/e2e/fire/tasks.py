@@ -6,12 +6,12 @@ operation while the agent waited at its gate, or at its question.
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.fire.callers import Caller, message
+from tests.e2e.fire.callers import Caller, RefusedError, message
 from tests.e2e.fire.records import Receiver
 from tests.e2e.fire.told import Streamed, Told, told
 from tests.e2e.fire.verdict import Hook
@@ -98,7 +98,9 @@ class Author:
                 # A subscription would go on.
                 break
             elif text.startswith("last") and "artifactUpdate" in event:
-                caller.rest("POST", f"/tasks/{task.id}:cancel", {})
+                # Refused if it was canceled by an attempt that failed: the stream tells.
+                with suppress(RefusedError):
+                    caller.rest("POST", f"/tasks/{task.id}:cancel", {})
 
     def _begun(self, caller: Caller, task: Task, text: str) -> Iterator[Mapping[str, Any]]:
         """Begin with a webhook in the message, over one binding or the other; each event once it is noted."""
