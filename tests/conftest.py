@@ -1,10 +1,17 @@
-"""What every test shares: an event loop for Mangum, which would make one of its own and never close it."""
+"""What every test shares: an event loop for Mangum, which would make one of its own and never close it.
+
+And Hypothesis without a watch: how long an example takes is up to a machine that other tests keep busy.
+"""
 
 import asyncio
 from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 
 @pytest.fixture(scope="session", autouse=True)
