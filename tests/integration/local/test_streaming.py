@@ -182,17 +182,16 @@ def test_what_fails_before_the_prelude_is_a_bad_gateway(gateway: Gateway, do: st
 
 
 @pytest.mark.parametrize("end", ["raise", "die"])
-def test_what_fails_between_pieces_cuts_the_answer_off(gateway: Gateway, end: str) -> None:
+def test_what_fails_between_pieces_cuts_the_answer_off(gateway: Gateway, gate: Path, end: str) -> None:
     client = gateway.client()
-    client.ask(f"/streamed?end={end}")
-    head, _, body = client.read_all().partition(HEAD_END)
+    client.ask(f"/streamed?pieces=2&for={gate}&end={end}")
+    head = client.read_until(b"piece 0\n\r\n")
+    gate.write_bytes(b"go on")
+    rest = client.read_all()
 
-    assert body == b"8\r\npiece 0\n\r\n"
-    assert b"the log is gone" not in head, (
-        "what an exception says is for Lambda, which has it from the trailers"
-    )
-    with pytest.raises(http.client.IncompleteRead):
-        gateway.call(f"/streamed?end={end}")
+    # The last words of a process that dies may get lost; the end of an answer that is whole never came.
+    assert rest == b"8\r\npiece 1\n\r\n" or (end, rest) == ("die", b"")
+    assert b"the log is gone" not in head + rest, "Lambda has it from the trailers, and nobody else"
 
 
 def test_an_answer_that_stays_silent_too_long_is_cut_off(hasty: Gateway, gate: Path) -> None:
