@@ -118,7 +118,7 @@ def one_round(world: World, threads: ThreadPoolExecutor, number: int, watching: 
 
     at_work = Event()
     if number % 2:
-        at_work.set()  # in other rounds the cancel comes last to where both go on together, and is often first
+        at_work.set()  # in other rounds the cancel comes last to where both go on together
 
     async def agent(_: Turn) -> AsyncIterator[Update]:
         at_work.set()
