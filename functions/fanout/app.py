@@ -2,14 +2,15 @@
 
 from typing import Any
 
-from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from a2a_serverless.settings import Settings
 from a2a_serverless.wiring.deliveries import fanout
+from a2a_serverless.wiring.logs import logger
 
-TELL = fanout(Settings.from_environment())
-LOGGER = Logger()
+SETTINGS = Settings.from_environment()
+TELL = fanout(SETTINGS)
+LOGGER = logger(SETTINGS)
 
 
 @LOGGER.inject_lambda_context(clear_state=True)

@@ -2,14 +2,15 @@
 
 from typing import Any
 
-from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from a2a_serverless.settings import Settings
 from a2a_serverless.wiring.deliveries import push
+from a2a_serverless.wiring.logs import logger
 
-DELIVER = push(Settings.from_environment())
-LOGGER = Logger()
+SETTINGS = Settings.from_environment()
+DELIVER = push(SETTINGS)
+LOGGER = logger(SETTINGS)
 
 
 @LOGGER.inject_lambda_context(clear_state=True)

@@ -3,7 +3,6 @@
 from datetime import timedelta
 from typing import Any
 
-from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from a2a_serverless.bindings.gateway import deadline_of
@@ -11,10 +10,12 @@ from a2a_serverless.bindings.turn_input import turn_of
 from a2a_serverless.operations.sweep import sweep
 from a2a_serverless.operations.turns import fail_turn
 from a2a_serverless.settings import Settings
+from a2a_serverless.wiring.logs import logger
 from a2a_serverless.wiring.world import ports
 
-PORTS = ports(Settings.from_environment())
-LOGGER = Logger()
+SETTINGS = Settings.from_environment()
+PORTS = ports(SETTINGS)
+LOGGER = logger(SETTINGS)
 
 ONE_ENTRY = timedelta(seconds=5)
 """What the last entry may take."""

@@ -3,7 +3,6 @@
 import os
 from typing import Any
 
-from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from a2a_serverless.bindings.turn_input import turn_of
@@ -11,12 +10,13 @@ from a2a_serverless.operations.turns import AgentStillRunningError, run_turn
 from a2a_serverless.settings import Settings
 from a2a_serverless.wiring.decided import policy
 from a2a_serverless.wiring.deployer import agent, profile
+from a2a_serverless.wiring.logs import logger
 from a2a_serverless.wiring.world import ports
 
 SETTINGS = Settings.from_environment()
 PORTS = ports(SETTINGS, policy(SETTINGS, profile(SETTINGS)))
 AGENT = agent(SETTINGS)
-LOGGER = Logger()
+LOGGER = logger(SETTINGS)
 
 
 @LOGGER.inject_lambda_context(clear_state=True)

@@ -18,6 +18,7 @@ from tests.fakes.webhooks import (
     fake_webhooks,
 )
 from tests.fakes.world import (
+    FakeAudit,
     FakeClock,
     FakeContents,
     FakeExecutions,
@@ -30,6 +31,7 @@ from tests.fakes.world import (
 
 __all__ = [
     "FakeAdmissions",
+    "FakeAudit",
     "FakeClock",
     "FakeContents",
     "FakeContexts",

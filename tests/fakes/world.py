@@ -8,6 +8,7 @@ from itertools import count
 from threading import RLock
 
 from a2a_serverless.ports import Clock, ExecutionStatus, StreamKey, TurnKey
+from a2a_serverless.ports.audit import Call
 from a2a_serverless.ports.limits import Bucket, RateLimit
 
 
@@ -116,6 +117,17 @@ class FakeIncidents:
         """Remember the error; returns its id."""
         self.reported.append((error, facts))
         return f"incident-{len(self.reported)}"
+
+
+@dataclass
+class FakeAudit:
+    """Every call that was recorded."""
+
+    calls: list[Call] = field(default_factory=list)
+
+    def record(self, call: Call) -> None:
+        """Remember the call."""
+        self.calls.append(call)
 
 
 @dataclass

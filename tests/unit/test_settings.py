@@ -34,6 +34,7 @@ ALL = {
     "STREAMING": "on",
     "STREAM_SECONDS": "60",
     "STREAMS_PER_CALLER": "5",
+    "AUDIT": "off",
     "RATE_LIMITS": "send=10/60s burst 20, read=100/60s",
     "POKES_QUEUE_URL": "https://sqs.eu-central-1.amazonaws.com/123456789012/pokes",
     "DEAD_LETTERS_QUEUE_URL": "https://sqs.eu-central-1.amazonaws.com/123456789012/letters",
@@ -68,6 +69,7 @@ def test_the_environment_of_a_function_is_read_whole() -> None:
     assert (settings.retention, settings.blocking_wait) == (timedelta(days=7), timedelta(seconds=10))
     assert (settings.streaming, settings.stream_time) == (True, timedelta(seconds=60))
     assert settings.streams_per_caller == 5
+    assert not settings.audit
     minute = timedelta(minutes=1)
     assert settings.rate_limits == {
         OperationClass.SEND: RateLimit(10, minute, 20),
@@ -165,7 +167,7 @@ def test_nothing_streams_unless_told_to() -> None:
     settings = Settings.from_environment(LEAST)
 
     assert (settings.streaming, settings.stream_time) == (False, timedelta(seconds=300))
-    assert (settings.streams_per_caller, settings.rate_limits) == (100, {})
+    assert (settings.streams_per_caller, settings.rate_limits, settings.audit) == (100, {}, True)
     assert Settings.from_environment({**LEAST, "STREAMING": "off"}) == settings
 
 
@@ -223,6 +225,7 @@ def test_a_missing_variable_is_refused_by_name(name: str) -> None:
         ("STREAMS_PER_CALLER", "0"),
         ("STREAMS_PER_CALLER", "1001"),
         ("STREAMS_PER_CALLER", "many"),
+        ("AUDIT", "true"),
         ("RATE_LIMITS", "10/60s"),
         ("RATE_LIMITS", "send=10"),
         ("RATE_LIMITS", "send=10/60"),

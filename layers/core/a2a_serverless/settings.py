@@ -163,6 +163,7 @@ class Settings(BaseModel):
         stream_seconds: how long a stream stays open before it closes itself, to be gone on with.
         streams_per_caller: streams one caller may have open at once.
         rate_limits: how often one caller may call, by class of operations; what has no limit is not counted.
+        audit: whether every call is written into the log.
         pokes_queue_url: the queue that wakes deliveries to webhooks; empty where none are delivered.
         dead_letters_queue_url: the queue of what could not be delivered.
         secrets_key: ARN or alias of the key that seals webhooks' secrets.
@@ -206,6 +207,7 @@ class Settings(BaseModel):
     rate_limits: Annotated[Mapping[OperationClass, RateLimit], BeforeValidator(_rates)] = Field(
         default_factory=dict
     )
+    audit: Annotated[bool, _switch("on", "off")] = True
     pokes_queue_url: str = ""
     dead_letters_queue_url: str = ""
     secrets_key: str = ""

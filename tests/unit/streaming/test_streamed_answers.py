@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from a2a_runtime.streaming import body_frames
 from tests.unit.streaming.conftest import Serve
 from tests.unit.streaming.platform import PATIENCE, Platform
 
@@ -102,6 +103,47 @@ def test_a_reader_that_leaves_ends_the_production_and_not_the_loop(
     assert closed.wait(PATIENCE)
     thread.join(PATIENCE)
     assert "[INFO] Runtime.StreamBroken" in capsys.readouterr().out
+
+
+class Closable:
+    """Pieces that say when they are closed."""
+
+    def __init__(self, *pieces: bytes) -> None:
+        self._pieces = iter(pieces)
+        self.closed = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        return next(self._pieces)
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def test_pieces_are_closed_when_the_end_of_the_answer_is_out_and_not_before() -> None:
+    pieces = Closable(b"a", b"b")
+    frames = body_frames(Streamed(PRELUDE, pieces))
+
+    sent = [next(frames) for _ in range(4)]
+
+    assert sent[1:] == [b"1\r\na\r\n", b"1\r\nb\r\n", b"0\r\n\r\n"]
+    assert pieces.closed == 0
+    assert list(frames) == []
+    assert pieces.closed == 1
+
+
+@pytest.mark.parametrize("read", [1, 2, 3])
+def test_pieces_are_closed_when_nobody_reads_on_wherever_they_stop(read: int) -> None:
+    pieces = Closable(b"a", b"b")
+    frames = body_frames(Streamed(PRELUDE, pieces))
+    for _ in range(read):
+        next(frames)
+
+    frames.close()
+
+    assert pieces.closed == 1
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from urllib.parse import quote
 
+from a2a_serverless.bindings.accounts import Account
 from a2a_serverless.bindings.caller import Principal
 from a2a_serverless.bindings.caller.principal import ForeignTenantError
 from a2a_serverless.bindings.conditional import is_current
 from a2a_serverless.bindings.failures import AnswerTooLargeError, MethodNotAllowedError
-from a2a_serverless.bindings.http import MAX_ANSWER, MAX_STREAMED, HttpRequest, HttpResponse
+from a2a_serverless.bindings.http import MAX_ANSWER, MAX_STREAMED, HttpResponse
 from a2a_serverless.bindings.service import Endpoint
 from a2a_serverless.operations.contents import BINARY, ServedContent, read_content
 from a2a_serverless.protocol.errors import TaskNotFoundError
@@ -25,6 +26,9 @@ MAX_CONTENT = MAX_ANSWER // 4 * 3
 
 READ_BY = "GetTask"
 """The operation whose scopes content asks for: it is a piece of a task."""
+
+GET_CONTENT = "GetContent"
+"""What reading content is called in accounts of calls; the specification has no name for it."""
 
 MAX_NAME = 128
 """Characters of a file's name; what stands behind them is cut off. Lambda takes 16 KB of headers in all."""
@@ -40,7 +44,7 @@ Place = tuple[str | None, str, Sequence[str]]
 
 
 def content_response(
-    endpoint: Endpoint, request: HttpRequest, principal: Principal, place: Place
+    endpoint: Endpoint, account: Account, principal: Principal, place: Place
 ) -> HttpResponse:
     """The content at a place, or 304 when the client has it.
 
@@ -49,15 +53,18 @@ def content_response(
         TaskNotFoundError: no such task of this caller, or nothing there.
         AnswerTooLargeError: the content cannot be sent in one answer.
     """
+    request, account.operation = account.request, GET_CONTENT
     if request.method not in ("GET", "HEAD"):
         raise MethodNotAllowedError(("GET", "HEAD", "OPTIONS"))
     tenant, task_id, where = place
     asked = GetTaskRequest.from_dict({"tenant": tenant, "id": task_id})
+    account.asks(asked)
     endpoint.permit(principal, READ_BY)
     try:
         caller = principal.caller(asked.tenant, endpoint.admittance.address(request))
     except ForeignTenantError:
         raise TaskNotFoundError from None
+    account.is_for(caller)
     served = read_content(endpoint.ports, caller, asked.id, where)
     etag = f'"{served.sha256}"'
     validators = {"ETag": etag, "Cache-Control": "private, no-cache"}

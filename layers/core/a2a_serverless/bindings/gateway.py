@@ -5,7 +5,7 @@ https://docs.aws.amazon.com/apigateway/latest/developerguide/set-up-lambda-proxy
 """
 
 import base64
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,9 +15,11 @@ from a2a_serverless.bindings.http import (
     CORS,
     JSON,
     NEVER,
+    Afterwards,
     HttpRequest,
     HttpResponse,
     StreamedResponse,
+    nothing,
 )
 
 Event = Mapping[str, Any]
@@ -37,12 +39,40 @@ class StreamedAnswer:
     chunks: Iterable[bytes]
 
 
+class Pieces:
+    """The pieces of a body, for whoever sends them: closing them says that the answer has left.
+
+    So what comes afterwards is done when nobody waits any more, and is done too when nobody reads on.
+    """
+
+    def __init__(self, chunks: Iterator[bytes], afterwards: Afterwards) -> None:
+        self._chunks = chunks
+        self._afterwards = afterwards
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        return next(self._chunks)
+
+    def close(self) -> None:
+        """Make no further piece, and do what comes afterwards, once."""
+        afterwards, self._afterwards = self._afterwards, nothing
+        try:
+            if isinstance(self._chunks, Generator):
+                self._chunks.close()
+        finally:
+            afterwards()
+
+
 def answer(event: Event, binding: Binding, deadline: datetime = NEVER) -> dict[str, Any]:
     """Let a binding answer an event, in one piece."""
     response = binding(request_of(event, deadline))
-    if isinstance(response, StreamedResponse):
-        response = HttpResponse(response.status, response.headers, b"".join(response.chunks))
-    return event_of(response)
+    try:
+        body = response.body if isinstance(response, HttpResponse) else b"".join(response.chunks)
+        return event_of(HttpResponse(response.status, response.headers, body))
+    finally:
+        response.afterwards()
 
 
 def stream(event: Event, binding: Binding, deadline: datetime = NEVER) -> StreamedAnswer:
@@ -50,8 +80,10 @@ def stream(event: Event, binding: Binding, deadline: datetime = NEVER) -> Stream
     response = binding(request_of(event, deadline))
     prelude = {"statusCode": int(response.status), "headers": {**CORS, **response.headers}}
     if isinstance(response, StreamedResponse):
-        return StreamedAnswer(prelude, response.chunks)
-    return StreamedAnswer(prelude, (response.body,) if response.body else ())
+        return StreamedAnswer(prelude, Pieces(response.chunks, response.afterwards))
+    return StreamedAnswer(
+        prelude, Pieces(iter([response.body] if response.body else []), response.afterwards)
+    )
 
 
 def deadline_of(context: object, now: datetime) -> datetime:

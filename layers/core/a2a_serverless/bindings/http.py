@@ -3,7 +3,7 @@
 The vocabulary of the bindings. Knows no event of API Gateway, no operation and no error.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -85,6 +85,14 @@ class HttpRequest:
         return any(each.partition(";")[0].strip() == media_type for each in ranges)
 
 
+def nothing() -> None:
+    """What is left to do after most answers."""
+
+
+Afterwards = Callable[[], None]
+"""To be called once, when the answer has left or nobody wants the rest of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
     """One answer. `headers` are its own; those of `CORS` are added when it is sent."""
@@ -92,6 +100,7 @@ class HttpResponse:
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
+    afterwards: Afterwards = field(default=nothing, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +110,7 @@ class StreamedResponse:
     status: int
     headers: Mapping[str, str]
     chunks: Iterator[bytes]
+    afterwards: Afterwards = field(default=nothing, compare=False, repr=False)
 
 
 def preflight(headers: Iterable[str] = ()) -> HttpResponse:

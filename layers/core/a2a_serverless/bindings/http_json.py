@@ -9,6 +9,7 @@ nothing. Addresses are strict: a slash at the end is another address.
 import json
 from http import HTTPStatus
 
+from a2a_serverless.bindings.accounts import Account
 from a2a_serverless.bindings.caller.refusals import at_the_door
 from a2a_serverless.bindings.content import content_response
 from a2a_serverless.bindings.extended_card import for_one_caller
@@ -17,7 +18,6 @@ from a2a_serverless.bindings.failures import (
     check_answer,
     check_body,
     headers_of,
-    public,
 )
 from a2a_serverless.bindings.http import (
     A2A_JSON,
@@ -45,29 +45,33 @@ def answer(endpoint: Endpoint, request: HttpRequest) -> HttpResponse | StreamedR
     """Answer one HTTP request to the HTTP+JSON interface or to the artifacts route."""
     if request.method == "OPTIONS":
         return preflight(endpoint.admittance.headers)
+    account = endpoint.account(request, "HTTP+JSON")
     response: HttpResponse | StreamedResponse
     try:
-        response = _reply(endpoint, request)
+        response = _reply(endpoint, request, account)
     except Exception as error:  # noqa: BLE001  whatever it is, the caller gets an answer and no text of ours
-        response = _refusal(public(error, endpoint.ports.incidents, request), request)
-    return HttpResponse(response.status, response.headers) if request.method == "HEAD" else response
+        response = _refusal(account.failed(error), request)
+    if request.method == "HEAD":
+        response = HttpResponse(response.status, response.headers)
+    return account.closing(response)
 
 
-def _reply(endpoint: Endpoint, request: HttpRequest) -> HttpResponse | StreamedResponse:
-    principal = endpoint.admittance.authenticate(request)
+def _reply(endpoint: Endpoint, request: HttpRequest, account: Account) -> HttpResponse | StreamedResponse:
+    principal = account.principal = endpoint.admittance.authenticate(request)
     segments = segments_of(request.path)
     found = find(segments)
     if found is None:
         content = find_content(segments)
         if content is not None:
-            return content_response(endpoint, request, principal, content)
+            return content_response(endpoint, account, principal, content)
         raise MethodNotFoundError("There is nothing at this address")
     operation = _operation(found, request)
+    account.operation = operation.method
     endpoint.permit(principal, operation.method)
     service = negotiated(endpoint, request)
     check_body(request)
     params = request_fields(operation, request, found.fields)
-    called = OperationCall(endpoint, request, principal, operation, params)
+    called = OperationCall(endpoint, request, principal, operation, params, account)
     return _stream(called, service) if operation.streams else _result(called, service)
 
 
@@ -84,7 +88,7 @@ def _result(called: OperationCall, service: Negotiated) -> HttpResponse | Stream
 
     def broken(error: Exception) -> bytes:
         # Its status is out, and only a task may follow it: cut off is what this answer is.
-        raise public(error, endpoint.ports.incidents, called.request) from error
+        raise called.account.failed(error) from error
 
     if not endpoint.streaming:
         return at_length(called.perform(), printed)
@@ -94,12 +98,10 @@ def _result(called: OperationCall, service: Negotiated) -> HttpResponse | Stream
 
 
 def _stream(called: OperationCall, service: Negotiated) -> StreamedResponse:
-    ports = called.endpoint.ports
-
     def broken(error: Exception) -> str:
-        return _refusal(public(error, ports.incidents, called.request), called.request).body.decode()
+        return _refusal(called.account.failed(error), called.request).body.decode()
 
-    body = event_stream(ports.clock, called.frames(), ProtoModel.to_json, broken)
+    body = event_stream(called.endpoint.ports.clock, called.frames(), ProtoModel.to_json, broken)
     return StreamedResponse(HTTPStatus.OK, {**HEADERS, **service.headers()}, body)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
+from a2a_serverless.bindings.accounts import Account
 from a2a_serverless.bindings.caller import Principal
 from a2a_serverless.bindings.caller.refusals import at_the_door
 from a2a_serverless.bindings.extended_card import for_one_caller
@@ -20,7 +21,6 @@ from a2a_serverless.bindings.failures import (
     check_answer,
     check_body,
     headers_of,
-    public,
 )
 from a2a_serverless.bindings.http import (
     A2A_JSON,
@@ -83,27 +83,29 @@ def answer(endpoint: Endpoint, request: HttpRequest) -> HttpResponse | StreamedR
     """Answer one HTTP request to the JSON-RPC interface."""
     if request.method == "OPTIONS":
         return preflight(endpoint.admittance.headers)
+    account = endpoint.account(request, "JSONRPC")
+    response: HttpResponse | StreamedResponse
     request_id: Id = None
     try:
-        principal = _caller(endpoint, request)
+        principal = account.principal = endpoint.admittance.authenticate(request)
+        _check(request)
         call = read_call(parse_request(request.body))
         request_id = call.id
-        return _reply(endpoint, request, principal, call)
+        response = _reply(endpoint, account, principal, call)
     except BadEnvelopeError as error:
-        return _refusal(error, error.request_id)
+        response = _refusal(account.failed(error), error.request_id)
     except Exception as error:  # noqa: BLE001  whatever it is, the caller gets an answer and no text of ours
-        return _refusal(public(error, endpoint.ports.incidents, request), request_id)
+        response = _refusal(account.failed(error), request_id)
+    return account.closing(response)
 
 
-def _caller(endpoint: Endpoint, request: HttpRequest) -> Principal:
-    """Who calls, and whether the body may be read at all: nothing of it is before the caller is known."""
-    principal = endpoint.admittance.authenticate(request)
+def _check(request: HttpRequest) -> None:
+    """See whether the body may be read at all: nothing of it is before the caller is known."""
     if request.method != "POST":
         raise MethodNotAllowedError(ALLOWED)
     if request.media_type not in (None, JSON, A2A_JSON):
         raise ContentTypeNotSupportedError(f"The request must be {JSON}")
     check_body(request)
-    return principal
 
 
 def read_call(body: object) -> Call:
@@ -132,16 +134,18 @@ def read_call(body: object) -> Call:
 
 
 def _reply(
-    endpoint: Endpoint, request: HttpRequest, principal: Principal, call: Call
+    endpoint: Endpoint, account: Account, principal: Principal, call: Call
 ) -> HttpResponse | StreamedResponse:
+    request = account.request
     service = negotiated(endpoint, request)
     operation = OPERATION_OF_METHOD.get(call.method)
     if operation is None:
         raise MethodNotFoundError
+    account.operation = operation.method
     endpoint.permit(principal, operation.method)
     if not isinstance(call.params, Mapping):
         raise InvalidParamsError.of("params", "must be an object")
-    called = OperationCall(endpoint, request, principal, operation, call.params)
+    called = OperationCall(endpoint, request, principal, operation, call.params, account)
     return _stream(called, service, call.id) if operation.streams else _result(called, service, call.id)
 
 
@@ -157,7 +161,7 @@ def _result(called: OperationCall, service: Negotiated, request_id: Id) -> HttpR
         return response
 
     def broken(error: Exception) -> bytes:
-        return _refusal(public(error, endpoint.ports.incidents, called.request), request_id).body
+        return _refusal(called.account.failed(error), request_id).body
 
     if not endpoint.streaming:
         return at_length(called.perform(), printed)
@@ -167,15 +171,13 @@ def _result(called: OperationCall, service: Negotiated, request_id: Id) -> HttpR
 
 
 def _stream(called: OperationCall, service: Negotiated, request_id: Id) -> StreamedResponse:
-    ports = called.endpoint.ports
-
     def printed(response: ProtoModel) -> str:
         return _envelope(request_id, response.to_json())
 
     def broken(error: Exception) -> str:
-        return _refusal(public(error, ports.incidents, called.request), request_id).body.decode()
+        return _refusal(called.account.failed(error), request_id).body.decode()
 
-    body = event_stream(ports.clock, called.frames(), printed, broken)
+    body = event_stream(called.endpoint.ports.clock, called.frames(), printed, broken)
     return StreamedResponse(HTTPStatus.OK, {**HEADERS, **service.headers()}, body)
 
 

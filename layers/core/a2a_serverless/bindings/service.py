@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
+from a2a_serverless.bindings.accounts import Account
 from a2a_serverless.bindings.caller import Admittance, Principal
 from a2a_serverless.bindings.caller.principal import ForeignTenantError
 from a2a_serverless.bindings.http import MAX_ANSWER, MAX_STREAMED, HttpRequest
@@ -21,6 +22,7 @@ from a2a_serverless.operations.send import send_message
 from a2a_serverless.operations.streams import Frames, send_streaming_message, subscribe_to_task
 from a2a_serverless.operations.webhooks import create_config, delete_config, get_config, list_configs
 from a2a_serverless.ports import Caller, Ports
+from a2a_serverless.ports.audit import Audit
 from a2a_serverless.protocol.card import AgentCard, AgentExtension
 from a2a_serverless.protocol.errors import (
     ExtendedAgentCardNotConfiguredError,
@@ -64,7 +66,8 @@ class Endpoint:
     """What a binding is given once per process: the world, who is let in, the extensions announced.
 
     `streaming` says that answers may leave piece by piece; a stream stays open for `stream_time` at most.
-    `callers_card` makes the card of one caller, where they have such.
+    `callers_card` makes the card of one caller, where they have such. `audit` is where calls are accounted
+    for, if they are.
     """
 
     ports: Ports
@@ -73,11 +76,18 @@ class Endpoint:
     streaming: bool = False
     stream_time: timedelta = timedelta(seconds=300)
     callers_card: Callable[[Caller], AgentCard] | None = None
+    audit: Audit | None = None
 
     @property
     def most(self) -> int:
         """Bytes an answer may have."""
         return MAX_STREAMED if self.streaming else MAX_ANSWER
+
+    def account(self, request: HttpRequest, binding: str) -> Account:
+        """Open the account of a call."""
+        return Account(
+            ports=self.ports, admittance=self.admittance, audit=self.audit, request=request, binding=binding
+        )
 
     def permit(self, principal: Principal, method: str) -> None:
         """Let a principal call an operation now, which counts as a call of it.
@@ -128,6 +138,7 @@ class OperationCall:
     principal: Principal
     operation: Operation
     params: Mapping[str, object]
+    account: Account
 
     def perform(self) -> Steps:
         """Call the operation; what it returns in the end is None for the proto's Empty.
@@ -139,7 +150,9 @@ class OperationCall:
         if self.operation.method == "GetExtendedAgentCard":
             return self._callers_card(caller)
         result = HANDLERS[self.operation.method](self._hurried(), caller, asked)
-        return (yield from result) if isinstance(result, Generator) else result
+        result = (yield from result) if isinstance(result, Generator) else result
+        self.account.shows(result)
+        return result
 
     def frames(self) -> Frames:
         """Open the stream that the operation is; raises A2AError like `perform`."""
@@ -149,8 +162,8 @@ class OperationCall:
         if self.principal.expires is not None:
             until = min(until, self.principal.expires)
         if self.operation.method == "SendStreamingMessage":
-            return send_streaming_message(ports, caller, asked, until)
-        return subscribe_to_task(ports, caller, asked, until, self._last_event_id())
+            return self.account.counted(send_streaming_message(ports, caller, asked, until))
+        return self.account.counted(subscribe_to_task(ports, caller, asked, until, self._last_event_id()))
 
     def _callers_card(self, caller: Caller) -> AgentCard:
         if self.endpoint.callers_card is None:
@@ -177,13 +190,16 @@ class OperationCall:
         """
         require(self.endpoint.ports, self.operation)
         asked = self.operation.request.from_dict(self.params)
+        self.account.asks(asked)
         tenant: str | None = getattr(asked, "tenant", None)
         try:
-            return self.principal.caller(tenant, self.endpoint.admittance.address(self.request)), asked
+            caller = self.principal.caller(tenant, self.endpoint.admittance.address(self.request))
         except ForeignTenantError:
             if _names_a_task(asked):
                 raise TaskNotFoundError from None
             raise
+        self.account.is_for(caller)
+        return caller, asked
 
 
 def _names_a_task(asked: object) -> bool:

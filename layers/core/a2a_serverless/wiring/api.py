@@ -7,6 +7,8 @@ from a2a_serverless.bindings.service import Endpoint
 from a2a_serverless.settings import Settings
 from a2a_serverless.wiring.decided import admittance, policy
 from a2a_serverless.wiring.deployer import answer, extended_card, profile
+from a2a_serverless.wiring.late import late
+from a2a_serverless.wiring.logs import audit
 from a2a_serverless.wiring.world import ports
 
 
@@ -19,6 +21,7 @@ def endpoint(settings: Settings) -> Endpoint:
     return Endpoint(
         ports(settings, decided, answer(settings), clients),
         let_in,
+        audit=late(lambda: audit(settings)) if settings.audit else None,
         streaming=settings.streaming,
         stream_time=settings.stream_time,
         callers_card=_callers_card(settings, CardSource(described, decided, let_in), clients),

@@ -7,7 +7,7 @@ because trailers are part of it.
 
 import base64
 import json
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from typing import Final, Protocol, runtime_checkable
 
 from a2a_runtime.failures import Failure, failure_of
@@ -28,7 +28,10 @@ class StreamedAnswer(Protocol):
 
     @property
     def chunks(self) -> Iterable[bytes]:
-        """The body: a piece is sent before the next is asked for; a generator is closed when nobody reads."""
+        """The body: a piece is sent before the next is asked for.
+
+        What can be closed is closed when all of it is out, the end included, or when nobody reads any more.
+        """
 
 
 def prelude_bytes(prelude: Mapping[str, object]) -> bytes:
@@ -64,17 +67,23 @@ def body_frames(answer: StreamedAnswer) -> Generator[bytes]:
     The status is already out when a piece fails, so an error of the handler's iterator becomes trailers and
     is not raised.
     """
-    yield chunk(prelude_bytes(answer.prelude))
     pieces = iter(answer.chunks)
+    try:
+        yield chunk(prelude_bytes(answer.prelude))
+        yield from _rest(pieces)
+    finally:
+        close = getattr(pieces, "close", None)
+        if close is not None:
+            close()
+
+
+def _rest(pieces: Iterator[bytes]) -> Generator[bytes]:
     failure: Failure | None = None
     try:
         # An empty piece would be the chunk that ends the body.
         yield from (chunk(piece) for piece in pieces if piece)
     except Exception as error:  # noqa: BLE001 - whatever the handler's iterator raises is reported in the trailers
         failure = failure_of(error)
-    finally:
-        if isinstance(pieces, Generator):
-            pieces.close()
     yield trailers(failure)
 
 
