@@ -267,7 +267,12 @@ def test_a_message_that_answers_the_waiting_task_of_its_context_gets_no_instant_
     world = World(agent=plays(InputRequired("?")))
     asked = world.said("m1")
     heard: list[Message] = []
-    world.ports = replace(world.ports, answer=lambda given: heard.append(given) or greets(given))
+
+    def hears(given: Message) -> Message | None:
+        heard.append(given)
+        return greets(given)
+
+    world.ports = replace(world.ports, answer=hears)
 
     answered = world.send("m2", "hi", context_id=asked.context_id)
 
