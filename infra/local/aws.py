@@ -47,6 +47,10 @@ class Aws:
             "state_machine_definition": deployment.state_machine_definition,
             "queue_sources": [asdict(source) for source in deployment.queue_sources],
             "stream_sources": [asdict(source) for source in deployment.stream_sources],
+            "grants": {
+                deployment.functions[function].access_key: [asdict(grant) for grant in grants]
+                for function, grants in deployment.grants.items()
+            },
         }
         self._process: subprocess.Popen[bytes] | None = None
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from infra.local.event_sources import QueueSource, StreamSource
+from infra.local.grants import Grant
 
 ACCOUNT: Final = "123456789012"
 """moto's account."""
@@ -35,6 +36,11 @@ class Function:
     def arn(self) -> str:
         """The function's ARN."""
         return f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{self.name}"
+
+    @property
+    def access_key(self) -> str:
+        """What it signs its calls of AWS with, which says who calls."""
+        return f"{self.folder.name}-local"
 
 
 @dataclass(frozen=True)
@@ -90,3 +96,5 @@ class Deployment:
     state_parameters: Mapping[str, str]
     queue_sources: tuple[QueueSource, ...] = ()
     stream_sources: tuple[StreamSource, ...] = ()
+    grants: Mapping[str, tuple[Grant, ...]] = field(default_factory=dict)
+    """What a function's role grants, by logical id; without a role a function may do everything."""

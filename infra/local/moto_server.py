@@ -17,8 +17,10 @@ from infra.local import moto_changes, moto_dynamodb, moto_queues, moto_signature
 from infra.local.deployment import ACCOUNT, REGION
 from infra.local.event_sources import QueueSource, StreamSource
 from infra.local.function_client import FunctionClient
+from infra.local.grants import Grant
 from infra.local.http import Server
 from infra.local.moto_changes import StreamPoller
+from infra.local.moto_grants import Guard
 from infra.local.moto_queues import QueuePoller
 from infra.local.moto_wsgi import MotoApplication
 from infra.local.wire import Request, Response
@@ -34,12 +36,23 @@ def serve(listener: socket.socket, plan: dict[str, Any]) -> None:
     create(plan)
     send_on(plan, functions)
     application = MotoApplication(listener.getsockname()[1])
+    granted = {function: [Grant(**grant) for grant in grants] for function, grants in plan["grants"].items()}
+    guard = Guard(granted, alias_of)
 
     def answer(request: Request) -> Response:
+        if (own := guard.answer(request)) is not None:
+            return own
         short = moto_dynamodb.takes(request)
         return moto_dynamodb.answer(request) if short else application.answer(request)
 
     Server(answer, listener, name="aws").start()
+
+
+def alias_of(arn: str) -> str:
+    """Return the ARN of a key's alias, by which functions know it; any other ARN as it is."""
+    prefix, is_a_key, key_id = arn.partition(":key/")
+    key = kms_backends[ACCOUNT][REGION].keys.get(key_id) if is_a_key else None
+    return f"{prefix}:{min(key.aliases)}" if key is not None and key.aliases else arn
 
 
 def send_on(plan: dict[str, Any], functions: FunctionClient) -> None:

@@ -186,6 +186,7 @@ def template_parameters(options: Options) -> dict[str, str]:
         **({"ExtendedCard": FULFILMENT_CARD} if is_the_default_agent(options) else {}),
         **options.parameters,
         **({"Streaming": "buffered"} if options.buffered else {}),
+        **({"Credentials": f"secretsmanager:{CALLERS_SECRET}"} if options.credentials is not None else {}),
         **({"CardSigningKeys": CARD_KEY} if options.sign_card else {}),
     }
 

@@ -172,7 +172,12 @@ class Stack:
             launcher.prepare()
 
     def _pool_of(self, function: Function) -> FunctionPool:
-        variables = {**self._variables, **function.environment, **lambda_variables(function)}
+        variables = {
+            **self._variables,
+            "AWS_ACCESS_KEY_ID": function.access_key,
+            **function.environment,
+            **lambda_variables(function),
+        }
         log = FunctionLog(function.folder.name, self._options.log_folder, self._console)
         launcher: Launcher = Starting((str(BOOTSTRAP), sys.executable), variables, function.folder)
         starting = STARTING_AFRESH

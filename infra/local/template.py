@@ -20,6 +20,7 @@ from infra.local.deployment import (
     Schedule,
 )
 from infra.local.event_sources import QueueSource, StreamSource
+from infra.local.grants import Grant
 from infra.local.intrinsics import Scope, Template, UnresolvableError, read_template
 from infra.local.naming import Remembered
 
@@ -27,6 +28,7 @@ FUNCTION: Final = "AWS::Serverless::Function"
 API: Final = "AWS::Serverless::Api"
 NESTED_STACK: Final = "AWS::CloudFormation::Stack"
 STATE_MACHINE: Final = "AWS::Serverless::StateMachine"
+ROLE: Final = "AWS::IAM::Role"
 ANY_METHOD: Final = "x-amazon-apigateway-any-method"
 INTEGRATION: Final = "x-amazon-apigateway-integration"
 """How an API's definition says who answers, and how."""
@@ -119,6 +121,15 @@ class _Reader:
             if declared["Type"] == FUNCTION and (condition is None or self.scope.holds(condition)):
                 yield logical_id, declared["Properties"]
 
+    def grants(self) -> Iterator[tuple[str, tuple[Grant, ...]]]:
+        for logical_id, own in self.deployed_functions():
+            role, _ = own.get("Role", {}).get("Fn::GetAtt", ("", ""))
+            declared = self.template["Resources"].get(role, {})
+            if declared.get("Type") == ROLE:
+                policies = self.scope.resolve(declared["Properties"].get("Policies", ()))
+                statements = [each for policy in policies for each in policy["PolicyDocument"]["Statement"]]
+                yield logical_id, tuple(map(Grant.declared, statements))
+
     def routes(self) -> Iterator[Route]:
         _, api = self.only(API)
         functions = {function.arn: logical_id for logical_id, function in self.functions().items()}
@@ -183,6 +194,7 @@ def read_deployment(root: Path, parameters: Mapping[str, str] | None = None) -> 
             StreamSource.declared(str(reader.resource(function)), properties)
             for function, _, properties in reader.events("DynamoDB")
         ),
+        grants=dict(reader.grants()),
     )
 
 

@@ -286,11 +286,12 @@ def test_a_receiver_that_refuses_for_good_is_given_up_and_can_be_revived(
 
 
 def operating(stack: LocalStack, monkeypatch: pytest.MonkeyPatch) -> Ports:
-    """The world as it is for whoever operates the stack: what its functions see of it."""
+    """The world as it is for whoever operates the stack: what its functions see, with rights of one's own."""
     environ = environ_of(next(iter(processes(stack, "jsonrpc"))))
     for name in environ:
         if name.startswith("AWS_"):
             monkeypatch.setenv(name, environ[name])
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "operator")
     return ports(Settings.from_environment(environ))
 
 

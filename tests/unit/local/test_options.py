@@ -120,6 +120,16 @@ def test_the_template_is_given_the_parameters_that_were_given() -> None:
     }
 
 
+def test_roles_are_granted_what_the_functions_are_told_to_use() -> None:
+    options = parse(["--sign-card", "--credentials", "access.json"])
+
+    assert template_parameters(options) == {
+        "CardSigningKeys": "arn:aws:kms:us-east-1:123456789012:key/a2a-local-card",
+        "Credentials": "secretsmanager:a2a-local/callers",
+        "ExtendedCard": "a2a_agents.fulfilment:extended_card",
+    }
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
