@@ -39,6 +39,7 @@ def fuzz(requests: int, seed: int) -> Iterator[Result]:
         "requests/s": round(len(outcome.seconds) / outcome.lasted, 1),
     }
     yield Result("longest wait for a status", max(outcome.seconds), "s", "<= 5", details)
+    yield Result("late once, and in time when sent again", outcome.late, "requests")
     yield Result("faults", len(outcome.faults), "faults", "0", {"first": outcome.faults[:SHOWN]})
     if outcome.faults:
         raise FaultsError(f"{len(outcome.faults)} faults")
