@@ -8,7 +8,7 @@ import json
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from http import HTTPStatus
 from typing import Any, TypeVar
 
@@ -54,17 +54,18 @@ class Caller:
         return again(lambda: self._rpc(method, params))
 
     def stream(self, path: str, body: Mapping[str, Any], after: int | None = None) -> Iterator[Streamed]:
-        """The events of a stream over HTTP+JSON until it ends; `after` a position, or from its beginning."""
+        """The events of a stream over HTTP+JSON until it ends or breaks off; `after` a position, or all."""
         headers = {**HEADERS, "Last-Event-ID": str(after)} if after is not None else HEADERS
         with ExitStack() as opened:
             response = again(lambda: self._begun(opened, path, body, headers))
             position = 0
-            for line in response:
-                word, _, rest = line.decode().strip().partition(": ")
-                if word == "id":
-                    position = int(rest)
-                elif word == "data":
-                    yield position, json.loads(rest)
+            with suppress(http.client.HTTPException, ConnectionError):
+                for line in response:
+                    word, _, rest = line.decode().strip().partition(": ")
+                    if word == "id":
+                        position = int(rest)
+                    elif word == "data":
+                        yield position, json.loads(rest)
 
     def _rest(self, method: str, path: str, body: Mapping[str, Any] | None) -> Any:
         self._kept.request(method, path, json.dumps(body) if body is not None else None, HEADERS)

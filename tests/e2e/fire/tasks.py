@@ -22,6 +22,9 @@ PLOTS = ("report", "story", "unfinished", "ask", "story", "fail", "report", "las
 GONE_EVERY = 20
 """Each so manieth webhook's receiver is gone, for good or until it is redriven."""
 
+STREAMS = 20
+"""Streams of one turn, most of which break off if there are so many."""
+
 SETTLED = frozenset({"COMPLETED", "FAILED", "CANCELED", "REJECTED", "INPUT_REQUIRED"})
 
 
@@ -84,9 +87,8 @@ class Author:
         if asks:
             self._register(caller, task)
             answer = message("story", taskId=task.id)
-            self._follow(task, caller.stream("/message:stream", {"message": answer}))
-        if task.state not in SETTLED:
-            raise RuntimeError(f"the stream of task {task.id} ended at {task.state}")
+            for _ in self._followed(caller, task, caller.stream("/message:stream", {"message": answer})):
+                pass
 
     def _turn(self, caller: Caller, task: Task, text: str, open_gate: Callable[[], object]) -> None:
         """The first turn; whoever waits at the gate waits for the second webhook."""
@@ -94,9 +96,6 @@ class Author:
             if task.state == "WORKING" and len(task.hooks) == 1 and not text.startswith("ask"):
                 self._register(caller, task)
                 open_gate()
-            elif task.state == "INPUT_REQUIRED":
-                # A subscription would go on.
-                break
             elif text.startswith("last") and "artifactUpdate" in event:
                 # Refused if it was canceled by an attempt that failed: the stream tells.
                 with suppress(RefusedError):
@@ -117,15 +116,25 @@ class Author:
             asked = {"message": message(text), "configuration": configuration}
             events = caller.stream("/message:stream", asked)
         task.hooks.append(hook)
-        for position, event in events:
-            if "task" in event:
-                task.id = event["task"]["id"]
-            else:
-                task.streamed.append((position, event))
-            yield event
+        return self._followed(caller, task, events)
 
-    def _follow(self, task: Task, events: Iterator[Streamed]) -> None:
-        task.streamed += [(position, event) for position, event in events if "task" not in event]
+    def _followed(
+        self, caller: Caller, task: Task, events: Iterator[Streamed]
+    ) -> Iterator[Mapping[str, Any]]:
+        """Each event once it is noted, until the turn has settled; where a stream broke off the next begins."""
+        before = len(task.streamed)
+        for _ in range(STREAMS):
+            for position, event in events:
+                if "task" in event:
+                    task.id = event["task"]["id"]
+                else:
+                    task.streamed.append((position, event))
+                yield event
+                if len(task.streamed) > before and task.state in SETTLED:
+                    return
+            after = task.streamed[-1][0] if task.streamed else 1
+            events = caller.stream(f"/tasks/{task.id}:subscribe", {}, after=after)
+        raise RuntimeError(f"task {task.id} is {task.state} after {STREAMS} streams")
 
     def _register(self, caller: Caller, task: Task) -> None:
         """The second webhook, by the operation: it is told of what comes after what has been seen."""
