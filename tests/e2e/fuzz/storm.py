@@ -65,7 +65,7 @@ class Outcome:
             self.faults += wrong
 
     def add_again(self, one: Exchange, patience: float) -> None:
-        """Judge the second attempt at what took too long: a busy machine is late once, what hangs is again."""
+        """Judge the second attempt at what took too long: a busy machine is late once and no more."""
         with self._lock:
             self.late += 1
             if one.seconds > patience:
