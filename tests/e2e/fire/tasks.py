@@ -121,7 +121,7 @@ class Author:
     def _followed(
         self, caller: Caller, task: Task, events: Iterator[Streamed]
     ) -> Iterator[Mapping[str, Any]]:
-        """Each event once it is noted, until the turn has settled; where a stream broke off the next begins."""
+        """Each event once it is noted, until the turn has settled; broken streams are gone on with."""
         before = len(task.streamed)
         for _ in range(STREAMS):
             for position, event in events:
