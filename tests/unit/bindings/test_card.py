@@ -141,6 +141,18 @@ def test_the_card_is_answered_with_its_validators(ask: Ask) -> None:
     assert headers["last-modified"] == DEPLOYED_IN_WORDS
     assert headers["etag"] == f'"{hashlib.sha256(answer["body"].encode()).hexdigest()[:32]}"'
     assert {name: headers[name.lower()] for name in CORS} == CORS
+    assert headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize("path", ["/.well-known/agent-card.json", "/health", "/nowhere"])
+@pytest.mark.parametrize("method", ["GET", "OPTIONS", "DELETE"])
+def test_whatever_is_answered_over_tls_asks_browsers_never_to_come_by_anything_else(
+    ask: Ask, method: str, path: str
+) -> None:
+    pinned = "strict-transport-security"
+
+    assert ask(method, path, X_Forwarded_Proto="https")["headers"][pinned] == "max-age=31536000"
+    assert pinned not in ask(method, path, X_Forwarded_Proto="http")["headers"]
 
 
 def test_the_address_is_the_configured_one_whatever_is_asked(ask: Ask) -> None:

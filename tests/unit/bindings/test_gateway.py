@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 
 from a2a_serverless.bindings import gateway
-from a2a_serverless.bindings.http import CORS, NEVER, HttpRequest, HttpResponse, StreamedResponse
+from a2a_serverless.bindings.http import AS_DECLARED, CORS, NEVER, HttpRequest, HttpResponse, StreamedResponse
 from tests.fakes.event_source import events_of
 from tests.unit.bindings.wires import Wire, message, told
+
+
+ALWAYS = {**CORS, **AS_DECLARED}
 
 
 def event(**changed: Any) -> dict[str, Any]:
@@ -130,9 +133,9 @@ def test_the_host_header_never_becomes_the_address() -> None:
 def test_a_textual_answer_travels_as_text_with_the_headers_of_every_answer() -> None:
     response = HttpResponse(200, {"Content-Type": "application/json"}, '{"ä":1}'.encode())
 
-    assert gateway.event_of(response) == {
+    assert gateway.event_of(response, ALWAYS) == {
         "statusCode": 200,
-        "headers": {**CORS, "Content-Type": "application/json"},
+        "headers": {**ALWAYS, "Content-Type": "application/json"},
         "multiValueHeaders": {},
         "body": '{"ä":1}',
         "isBase64Encoded": False,
@@ -144,14 +147,14 @@ def test_a_textual_answer_travels_as_text_with_the_headers_of_every_answer() -> 
     [("image/png", b"\x89PNG"), ("application/octet-stream", b"abc"), ("text/plain", b"text")],
 )
 def test_an_answer_that_is_no_text_travels_in_base64(media_type: str, content: bytes) -> None:
-    sent = gateway.event_of(HttpResponse(200, {"Content-Type": media_type}, content))
+    sent = gateway.event_of(HttpResponse(200, {"Content-Type": media_type}, content), ALWAYS)
 
     assert sent["isBase64Encoded"] is True
     assert base64.b64decode(sent["body"]) == content
 
 
 def test_an_answer_without_a_body_has_an_empty_one() -> None:
-    sent = gateway.event_of(HttpResponse(304))
+    sent = gateway.event_of(HttpResponse(304), ALWAYS)
 
     assert (sent["body"], sent["isBase64Encoded"]) == ("", False)
 
@@ -168,7 +171,7 @@ def test_a_plain_answer_leaves_a_streaming_integration_as_one_piece_behind_its_s
 
     answer = gateway.stream(event(), binding_of(response))
 
-    assert answer.prelude == {"statusCode": 404, "headers": {**CORS, "Content-Type": "application/json"}}
+    assert answer.prelude == {"statusCode": 404, "headers": {**ALWAYS, "Content-Type": "application/json"}}
     assert list(answer.chunks) == ['{"ä":1}'.encode()]
 
 
@@ -176,8 +179,23 @@ def test_a_plain_answer_leaves_a_streaming_integration_as_one_piece_behind_its_s
 def test_an_answer_without_a_body_has_no_piece(status: int) -> None:
     answer = gateway.stream(event(), binding_of(HttpResponse(status, {"ETag": '"x"'})))
 
-    assert answer.prelude == {"statusCode": status, "headers": {**CORS, "ETag": '"x"'}}
+    assert answer.prelude == {"statusCode": status, "headers": {**ALWAYS, "ETag": '"x"'}}
     assert list(answer.chunks) == []
+
+
+@pytest.mark.parametrize(
+    ("how", "pinned"), [("https", True), ("http", False), (None, False), ("https, http", False)]
+)
+def test_an_answer_over_tls_asks_browsers_never_to_come_by_anything_else(
+    how: str | None, *, pinned: bool
+) -> None:
+    came = event(multiValueHeaders={"X-Forwarded-Proto": [how]} if how else {})
+    whole = gateway.answer(came, binding_of(HttpResponse(404)))
+    pieces = gateway.stream(came, binding_of(HttpResponse(404)))
+
+    for headers in (whole["headers"], pieces.prelude["headers"]):
+        assert headers.get("Strict-Transport-Security") == ("max-age=31536000" if pinned else None)
+        assert headers["X-Content-Type-Options"] == "nosniff"
 
 
 def test_bytes_leave_a_streaming_integration_as_they_are() -> None:
@@ -198,7 +216,7 @@ def test_the_pieces_of_a_streamed_answer_are_asked_for_one_by_one() -> None:
 
     answer = gateway.stream(event(), binding_of(StreamedResponse(200, {"Content-Type": "a/b"}, pieces())))
 
-    assert answer.prelude == {"statusCode": 200, "headers": {**CORS, "Content-Type": "a/b"}}
+    assert answer.prelude == {"statusCode": 200, "headers": {**ALWAYS, "Content-Type": "a/b"}}
     assert made == []
     assert [(piece, len(made)) for piece in answer.chunks] == [(b"0", 1), (b"1", 2), (b"2", 3)]
 
@@ -217,7 +235,7 @@ def test_where_an_integration_does_not_stream_the_pieces_are_gathered() -> None:
     answer = gateway.answer(event(), binding_of(response))
 
     assert (answer["statusCode"], answer["body"], answer["isBase64Encoded"]) == (200, '  {"a":1}', False)
-    assert answer["headers"] == {**CORS, "Content-Type": "application/json"}
+    assert answer["headers"] == {**ALWAYS, "Content-Type": "application/json"}
 
 
 @pytest.mark.parametrize("send", [gateway.answer, gateway.stream])

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 
 from a2a_serverless.bindings.card import CARD_PATH, CardDesk
 from a2a_serverless.bindings.gateway import request_of
-from a2a_serverless.bindings.http import CORS, JSON, HttpResponse, preflight
+from a2a_serverless.bindings.http import JSON, HttpRequest, HttpResponse, on_every_answer, preflight
 from a2a_serverless.bindings.keys import JWK_SET, KEYS_PATH, KeyDesk
 
 READING = ["GET", "HEAD"]
@@ -24,23 +24,26 @@ def discovery(desk: CardDesk, keys: KeyDesk | None = None) -> FastAPI:
 
     @app.api_route(CARD_PATH, methods=READING)
     async def card(request: Request) -> Response:
-        return _sent(desk.answer(request_of(request.scope["aws.event"])))
+        asked = request_of(request.scope["aws.event"])
+        return _sent(asked, desk.answer(asked))
 
     @app.api_route("/health", methods=READING)
     async def health(request: Request) -> Response:
-        return _sent(desk.health(request_of(request.scope["aws.event"])))
+        asked = request_of(request.scope["aws.event"])
+        return _sent(asked, desk.health(asked))
 
     @app.options(CARD_PATH)
     @app.options("/health")
-    async def options() -> Response:
-        return _sent(preflight(desk.headers))
+    async def options(request: Request) -> Response:
+        return _sent(request_of(request.scope["aws.event"]), preflight(desk.headers))
 
     if keys is not None:
         _add_keys(app, keys)
 
     @app.exception_handler(HTTPException)
-    async def refused(_: Request, error: HTTPException) -> Response:
-        return Response(status_code=error.status_code, headers={**CORS, **(error.headers or {})})
+    async def refused(request: Request, error: HTTPException) -> Response:
+        response = HttpResponse(error.status_code, error.headers or {})
+        return _sent(request_of(request.scope["aws.event"]), response)
 
     return app
 
@@ -48,12 +51,14 @@ def discovery(desk: CardDesk, keys: KeyDesk | None = None) -> FastAPI:
 def _add_keys(app: FastAPI, keys: KeyDesk) -> None:
     @app.api_route(KEYS_PATH, methods=READING)
     async def public_keys(request: Request) -> Response:
-        return _sent(keys.answer(request_of(request.scope["aws.event"])))
+        asked = request_of(request.scope["aws.event"])
+        return _sent(asked, keys.answer(asked))
 
     @app.options(KEYS_PATH)
-    async def options() -> Response:
-        return _sent(preflight())
+    async def options(request: Request) -> Response:
+        return _sent(request_of(request.scope["aws.event"]), preflight())
 
 
-def _sent(response: HttpResponse) -> Response:
-    return Response(response.body, int(response.status), {**CORS, **response.headers})
+def _sent(request: HttpRequest, response: HttpResponse) -> Response:
+    headers = {**on_every_answer(request), **response.headers}
+    return Response(response.body, int(response.status), headers)

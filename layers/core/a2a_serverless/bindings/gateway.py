@@ -12,7 +12,6 @@ from typing import Any
 
 from a2a_serverless.bindings.http import (
     A2A_JSON,
-    CORS,
     JSON,
     NEVER,
     Afterwards,
@@ -20,6 +19,7 @@ from a2a_serverless.bindings.http import (
     HttpResponse,
     StreamedResponse,
     nothing,
+    on_every_answer,
 )
 
 Event = Mapping[str, Any]
@@ -67,18 +67,21 @@ class Pieces:
 
 def answer(event: Event, binding: Binding, deadline: datetime = NEVER) -> dict[str, Any]:
     """Let a binding answer an event, in one piece."""
-    response = binding(request_of(event, deadline))
+    request = request_of(event, deadline)
+    response = binding(request)
     try:
         body = response.body if isinstance(response, HttpResponse) else b"".join(response.chunks)
-        return event_of(HttpResponse(response.status, response.headers, body))
+        return event_of(HttpResponse(response.status, response.headers, body), on_every_answer(request))
     finally:
         response.afterwards()
 
 
 def stream(event: Event, binding: Binding, deadline: datetime = NEVER) -> StreamedAnswer:
     """Let a binding answer an event, piece by piece: such an integration takes every answer that way."""
-    response = binding(request_of(event, deadline))
-    prelude = {"statusCode": int(response.status), "headers": {**CORS, **response.headers}}
+    request = request_of(event, deadline)
+    response = binding(request)
+    headers = {**on_every_answer(request), **response.headers}
+    prelude = {"statusCode": int(response.status), "headers": headers}
     if isinstance(response, StreamedResponse):
         return StreamedAnswer(prelude, Pieces(response.chunks, response.afterwards))
     return StreamedAnswer(
@@ -123,13 +126,13 @@ def path_of(event: Event) -> str:
     return str(event.get("path") or "/")
 
 
-def event_of(response: HttpResponse) -> dict[str, Any]:
-    """What a function returns for API Gateway to send, with the headers every answer has.
+def event_of(response: HttpResponse, always: Mapping[str, str]) -> dict[str, Any]:
+    """What a function returns for API Gateway to send, with the headers that every answer has.
 
     Our own JSON is text. Any other body is somebody's content and travels in base64, whatever it claims;
     the API must name its type among its binary media types.
     """
-    headers = {**CORS, **response.headers}
+    headers = {**always, **response.headers}
     textual = not response.body or response.headers.get("Content-Type") in (JSON, A2A_JSON)
     body = response.body.decode() if textual else base64.b64encode(response.body).decode("ascii")
     return {

@@ -31,6 +31,12 @@ CORS = {
 }
 """On every answer, errors included: without them a browser shows its page nothing but "network error"."""
 
+AS_DECLARED = {"X-Content-Type-Options": "nosniff"}
+"""What agents and callers wrote is what its media type says, and never a page or a script of this origin."""
+
+ONLY_OVER_TLS = {"Strict-Transport-Security": "max-age=31536000"}
+"""For a year a browser asks this host over TLS only (RFC 6797). Its subdomains may be somebody else's."""
+
 ALLOW_HEADERS = "Access-Control-Allow-Headers"
 PREFLIGHT = {
     "Access-Control-Allow-Methods": "GET, HEAD, POST, DELETE, OPTIONS",
@@ -60,9 +66,9 @@ class HttpRequest:
 
     method: str
     path: str
-    headers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    query: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    body: bytes = b""
+    headers: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    query: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    body: bytes = field(default=b"", repr=False)
     origin: str = ""
     request_id: str = ""
     arrived: datetime | None = None
@@ -95,7 +101,7 @@ Afterwards = Callable[[], None]
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """One answer. `headers` are its own; those of `CORS` are added when it is sent."""
+    """One answer. `headers` are its own; those of `on_every_answer` are added when it is sent."""
 
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -111,6 +117,16 @@ class StreamedResponse:
     headers: Mapping[str, str]
     chunks: Iterator[bytes]
     afterwards: Afterwards = field(default=nothing, compare=False, repr=False)
+
+
+def on_every_answer(request: HttpRequest) -> dict[str, str]:
+    """The headers of every answer to a request: for pages, against guessing, for TLS where it came by it.
+
+    What stands in front says how it came, so no client can. A browser ignores the last one over anything else
+    (RFC 6797, 8.1).
+    """
+    over_tls = request.header("x-forwarded-proto") == "https"
+    return {**CORS, **AS_DECLARED, **(ONLY_OVER_TLS if over_tls else {})}
 
 
 def preflight(headers: Iterable[str] = ()) -> HttpResponse:
