@@ -31,7 +31,7 @@ class Admission(ProtoModel):
     owner: str
     record_id: str
     body_hash: str
-    message: LoggedMessage
+    message: LoggedMessage = Field(repr=False)
     context_id: str
     task_id: str
     position: int

@@ -5,9 +5,11 @@ of the row; everything else only pokes. Knows no HTTP library, no queue and no c
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol
+
+from pydantic import Field
 
 from a2a_serverless.protocol.objects import TaskState
 from a2a_serverless.protocol.protojson import ProtoModel
@@ -39,10 +41,10 @@ class Registration(ProtoModel):
 
     config_id: str
     context_id: str
-    url: str
+    url: str = Field(repr=False)
     base_url: str
     scheme: str | None = None
-    secrets: str | None = None
+    secrets: str | None = Field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,10 +227,10 @@ class Names(Protocol):
 class WebhookRequest:
     """A POST to make: to this very address, whatever the URL's host may mean by then."""
 
-    url: str
+    url: str = field(repr=False)
     address: str
-    headers: Mapping[str, str]
-    body: bytes
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes = field(repr=False)
     timeout: float
 
 

@@ -47,7 +47,7 @@ class TaskPushNotificationConfig(ProtoModel):
     tenant: Tenant = None
     id: OptionalId = None
     task_id: OptionalId = None
-    url: Text
+    url: Text = Field(repr=False)
     token: OptionalText = Field(default=None, repr=False)
     authentication: AuthenticationInfo | None = None
 
