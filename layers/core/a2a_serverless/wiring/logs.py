@@ -17,7 +17,14 @@ def logger(settings: Settings) -> "Logger":
     """Where a function logs what happens to it."""
     from aws_lambda_powertools import Logger  # noqa: PLC0415  made late
 
-    return Logger(service=settings.powertools_service_name, level=settings.log_level, json_serializer=printed)
+    # The trace is in every line as text. As a list besides it would double the line, and lose that of an
+    # exception which cannot be printed.
+    return Logger(
+        service=settings.powertools_service_name,
+        level=settings.log_level,
+        json_serializer=printed,
+        serialize_stacktrace=False,
+    )
 
 
 def audit(settings: Settings) -> Audit:
