@@ -12,7 +12,6 @@ from a2a_serverless.bindings.http import AS_DECLARED, CORS, NEVER, HttpRequest, 
 from tests.fakes.event_source import events_of
 from tests.unit.bindings.wires import Wire, message, told
 
-
 ALWAYS = {**CORS, **AS_DECLARED}
 
 
