@@ -6,142 +6,36 @@ them are secret.
 """
 
 import os
-import re
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Annotated, Literal, NamedTuple, Self
-from urllib.parse import urlsplit
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
-from pydantic_core import PydanticCustomError
 
 from a2a_serverless.ports.limits import OperationClass, RateLimit
 from a2a_serverless.protocol.scalars import Timestamp
+from a2a_serverless.settings.values import (
+    Reference,
+    Required,
+    TokenHash,
+    address,
+    kept_value,
+    key_name,
+    kinds,
+    kms_keys,
+    none_when_empty,
+    rates,
+    required,
+    switch,
+    tokens,
+)
 from a2a_serverless.tasks.log import PushKind
 
-REFERENCE = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*")
-KEPT_VALUE = re.compile(r"(secretsmanager|ssm|inline):(?=\S)")
-TOKEN = re.compile(r"([A-Za-z0-9_.-]{1,64}):([0-9a-f]{64})")
-RATE = re.compile(r"([a-z]+)=([1-9]\d{0,6})/([1-9]\d{0,4})s(?: burst ([1-9]\d{0,6}))?", re.ASCII)
-KMS_KEY = re.compile(r"[A-Za-z0-9:/_-]{1,2048}")
-KEY_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+__all__ = ["OPERATED", "OperatorSettings", "Settings", "SettingsError", "TokenHash"]
 
 
 class SettingsError(Exception):
     """The environment does not describe a deployment; the message names every variable at fault."""
-
-
-class TokenHash(NamedTuple):
-    """Whose bearer token it is, and the SHA-256 of the token."""
-
-    name: str
-    sha256: bytes
-
-
-def _wrong(text: str) -> PydanticCustomError:
-    return PydanticCustomError("setting", "{text}", {"text": text})
-
-
-def _switch(on: str, off: str) -> BeforeValidator:
-    def read(value: object) -> object:
-        if value not in (on, off, True, False):
-            raise _wrong(f"must be {on} or {off}")
-        return value in (on, True)
-
-    return BeforeValidator(read)
-
-
-def _reference(text: str) -> str:
-    if text and not REFERENCE.fullmatch(text):
-        raise _wrong("must be module:attribute")
-    return text
-
-
-def _required(text: str) -> str:
-    if not text:
-        raise _wrong("must not be empty")
-    return text
-
-
-def _address(text: str) -> str:
-    """An absolute URL that paths can be put behind; an empty one is left to the request's own address."""
-    try:
-        parts = urlsplit(text)
-    except ValueError:
-        raise _wrong("must be a URL") from None
-    whole = parts.scheme in ("http", "https") and parts.hostname and not parts.username
-    if text and (not whole or "?" in text or "#" in text):
-        raise _wrong("must be an absolute http or https URL without credentials, query or fragment")
-    return text.rstrip("/")
-
-
-def _kept_value(text: str) -> str:
-    """Where a value lies: a secret, a parameter, or the text itself."""
-    if text and not KEPT_VALUE.match(text):
-        raise _wrong("must be secretsmanager:<name or ARN>, ssm:<name> or inline:<text>")
-    return text
-
-
-def _none_when_empty(value: object) -> object:
-    return None if value == "" else value
-
-
-def _tokens(text: str) -> tuple[TokenHash, ...]:
-    """`name:sha256hex,...`; a name may come twice, so that a token can be replaced without a gap."""
-    tokens = []
-    for number, entry in enumerate(text.split(",") if text.strip() else (), start=1):
-        found = TOKEN.fullmatch(entry.strip())
-        if found is None:
-            raise _wrong(f"entry {number} must be name:sha256 in lower-case hexadecimal")
-        tokens.append(TokenHash(found[1], bytes.fromhex(found[2])))
-    return tuple(tokens)
-
-
-def _kms_keys(value: object) -> object:
-    """`key,...`: ids, ARNs or aliases of keys in KMS."""
-    if not isinstance(value, str):
-        return value
-    keys = tuple(key.strip() for key in value.split(",")) if value.strip() else ()
-    if not all(map(KMS_KEY.fullmatch, keys)):
-        raise _wrong("must be a comma list of ids, ARNs or aliases of KMS keys")
-    return keys
-
-
-def _key_name(text: str) -> str:
-    if text and not KEY_NAME.fullmatch(text):
-        raise _wrong("must be a name of letters, digits, dots, hyphens and underscores")
-    return text
-
-
-def _rates(value: object) -> object:
-    """`send=10/60s burst 20,read=100/60s`: how often one caller may call what; by default all at once."""
-    if not isinstance(value, str):
-        return value
-    limits: dict[OperationClass, RateLimit] = {}
-    for number, entry in enumerate(value.split(",") if value.strip() else (), start=1):
-        found = RATE.fullmatch(entry.strip())
-        if found is None or found[1] not in set(OperationClass):
-            raise _wrong(f"entry {number} must be {'|'.join(OperationClass)}=CALLS/SECONDSs[ burst CALLS]")
-        operations = OperationClass(found[1])
-        if operations in limits:
-            raise _wrong(f"entry {number} limits {operations} again")
-        period = timedelta(seconds=int(found[3]))
-        limits[operations] = RateLimit(int(found[2]), period, burst=int(found[4] or found[2]))
-    return limits
-
-
-def _kinds(value: object) -> object:
-    """`states,artifacts,...`: what webhooks are told of."""
-    if not isinstance(value, str):
-        return value
-    kinds = [kind.strip() for kind in value.split(",")]
-    if not set(kinds) <= set(PushKind):
-        raise _wrong(f"must be a comma list of {', '.join(PushKind)}")
-    return frozenset(map(PushKind, kinds))
-
-
-Required = Annotated[str, AfterValidator(_required)]
-Reference = Annotated[str, AfterValidator(_reference)]
 
 
 class Settings(BaseModel):
@@ -188,30 +82,30 @@ class Settings(BaseModel):
     tasks_table: Required
     content_bucket: Required
     turn_state_machine_arn: Required
-    agent: Annotated[Reference, AfterValidator(_required)]
+    agent: Annotated[Reference, AfterValidator(required)]
     agent_profile: Reference = ""
     instant_answer: Reference = ""
-    base_url: Annotated[str, AfterValidator(_address)] = ""
-    deployed_at: Annotated[Timestamp | None, BeforeValidator(_none_when_empty)] = None
-    deduplication: Annotated[bool, _switch("on", "off")] = True
-    bearer_tokens: Annotated[tuple[TokenHash, ...], BeforeValidator(_tokens)] = Field(default=(), repr=False)
-    credentials: Annotated[str, AfterValidator(_kept_value), Field(repr=False)] = ""
-    anonymous: Annotated[bool, _switch("allowed", "refused")] = False
+    base_url: Annotated[str, AfterValidator(address)] = ""
+    deployed_at: Annotated[Timestamp | None, BeforeValidator(none_when_empty)] = None
+    deduplication: Annotated[bool, switch("on", "off")] = True
+    bearer_tokens: Annotated[tuple[TokenHash, ...], BeforeValidator(tokens)] = Field(default=(), repr=False)
+    credentials: Annotated[str, AfterValidator(kept_value), Field(repr=False)] = ""
+    anonymous: Annotated[bool, switch("allowed", "refused")] = False
     local_principal: str = ""
-    loopback_issuers: Annotated[bool, _switch("allowed", "refused")] = False
+    loopback_issuers: Annotated[bool, switch("allowed", "refused")] = False
     retention_days: Annotated[int, Field(ge=1, le=3650)] = 30
     blocking_wait_seconds: Annotated[float, Field(ge=0, le=900)] = 25
-    streaming: Annotated[bool, _switch("on", "off")] = False
+    streaming: Annotated[bool, switch("on", "off")] = False
     stream_seconds: Annotated[float, Field(ge=1, le=880)] = 300
     streams_per_caller: Annotated[int, Field(ge=1, le=1000)] = 100
-    rate_limits: Annotated[Mapping[OperationClass, RateLimit], BeforeValidator(_rates)] = Field(
+    rate_limits: Annotated[Mapping[OperationClass, RateLimit], BeforeValidator(rates)] = Field(
         default_factory=dict
     )
-    audit: Annotated[bool, _switch("on", "off")] = True
+    audit: Annotated[bool, switch("on", "off")] = True
     pokes_queue_url: str = ""
     dead_letters_queue_url: str = ""
     secrets_key: str = ""
-    webhook_events: Annotated[frozenset[PushKind], BeforeValidator(_kinds)] = frozenset(
+    webhook_events: Annotated[frozenset[PushKind], BeforeValidator(kinds)] = frozenset(
         {PushKind.STATES, PushKind.ARTIFACTS}
     )
     webhook_timeout_seconds: Annotated[float, Field(gt=0, le=30)] = 10
@@ -219,13 +113,13 @@ class Settings(BaseModel):
     webhook_longest_delay_seconds: Annotated[float, Field(gt=0, le=900)] = 900
     webhook_attempts: Annotated[int, Field(ge=0, le=1000)] = 0
     webhook_age_seconds: Annotated[float, Field(gt=0, le=604800)] = 86400
-    plain_http_webhooks: Annotated[bool, _switch("allowed", "refused")] = False
-    loopback_webhooks: Annotated[bool, _switch("allowed", "refused")] = False
+    plain_http_webhooks: Annotated[bool, switch("allowed", "refused")] = False
+    loopback_webhooks: Annotated[bool, switch("allowed", "refused")] = False
     signing_key_days: Annotated[int, Field(ge=1, le=3650)] = 90
     event_bus: str = ""
-    card_signing_keys: Annotated[tuple[str, ...], BeforeValidator(_kms_keys)] = ()
-    card_signing_secret: Annotated[str, AfterValidator(_kept_value), Field(repr=False)] = ""
-    card_signing_kid: Annotated[str, AfterValidator(_key_name)] = ""
+    card_signing_keys: Annotated[tuple[str, ...], BeforeValidator(kms_keys)] = ()
+    card_signing_secret: Annotated[str, AfterValidator(kept_value), Field(repr=False)] = ""
+    card_signing_kid: Annotated[str, AfterValidator(key_name)] = ""
     extended_card: Reference = ""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
     powertools_service_name: str = "a2a-serverless"
