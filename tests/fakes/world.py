@@ -1,13 +1,15 @@
 """Fakes of the world around the stores: executions, contents, incidents, metrics, time and identifiers."""
 
+import hashlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from threading import RLock
+from urllib.parse import quote, urlencode
 
-from a2a_serverless.ports import Clock, ExecutionStatus, StreamKey, TurnKey
+from a2a_serverless.ports import Clock, ExecutionStatus, StoredContent, StreamKey, TurnKey
 from a2a_serverless.ports.audit import Call
 from a2a_serverless.ports.limits import Bucket, RateLimit
 
@@ -94,9 +96,10 @@ class FakeRateLimits:
 
 @dataclass
 class FakeContents:
-    """Content by key, with its media type."""
+    """Content by key, with its media type, and everything that was ever on its way."""
 
     stored: dict[str, tuple[bytes, str]] = field(default_factory=dict)
+    uploads: list["FakeUpload"] = field(default_factory=list)
 
     def put(self, key: str, content: bytes, media_type: str) -> None:
         """Store the bytes under the key."""
@@ -105,6 +108,53 @@ class FakeContents:
     def get(self, key: str) -> bytes:
         """The bytes under the key; raises KeyError when there are none."""
         return self.stored[key][0]
+
+    def upload(self, key: str, media_type: str) -> "FakeUpload":
+        """Begin to store what comes in pieces."""
+        upload = FakeUpload(self, key, media_type)
+        self.uploads.append(upload)
+        return upload
+
+    def describe(self, key: str) -> StoredContent:
+        """What is under the key; raises KeyError when there is nothing."""
+        content = self.get(key)
+        return StoredContent(len(content), f'"{hashlib.md5(content, usedforsecurity=False).hexdigest()}"')
+
+    def pieces(self, key: str, first: int = 0, last: int | None = None) -> Generator[bytes]:
+        """The bytes, 64 KB at a time."""
+        content = self.get(key)[first : None if last is None else last + 1]
+        for start in range(0, len(content), 65536):
+            yield content[start : start + 65536]
+
+    def link(self, key: str, *, lasts: timedelta, media_type: str, disposition: str) -> str:
+        """An address that says what was asked for."""
+        self.get(key)
+        asked = {"seconds": round(lasts.total_seconds()), "type": media_type, "disposition": disposition}
+        return f"https://contents.example/{quote(key)}?{urlencode(asked)}"
+
+
+@dataclass
+class FakeUpload:
+    """Content on its way; `fate` says what has become of it."""
+
+    contents: FakeContents
+    key: str
+    media_type: str
+    fate: str = "open"
+    pieces: list[bytes] = field(default_factory=list)
+
+    def write(self, piece: bytes | memoryview) -> None:
+        """Take the next bytes."""
+        self.pieces.append(bytes(piece))
+
+    def finish(self) -> None:
+        """Let the content appear."""
+        self.fate = "finished"
+        self.contents.put(self.key, b"".join(self.pieces), self.media_type)
+
+    def abort(self) -> None:
+        """Leave nothing behind."""
+        self.fate = "aborted" if self.fate == "open" else self.fate
 
 
 @dataclass

@@ -82,6 +82,11 @@ class StoredWorld(World):
 
     backend: Backend
 
+    def unfinished_uploads(self) -> list[str]:
+        """The keys of what is on its way to the bucket and has been neither finished nor given up."""
+        found = self.backend.s3.list_multipart_uploads(Bucket=self.backend.bucket)
+        return [each["Key"] for each in found.get("Uploads", ()) if self.owner in each["Key"]]
+
     @contextmanager
     def losing_the_answer_of(self, operation: str) -> Iterator[None]:
         """Let the next such request take effect and lose its answer, so that the SDK repeats it."""

@@ -23,6 +23,16 @@ if TYPE_CHECKING:
 CONNECTIONS = 25
 """Connections kept open per client: a request, a turn's threads and its flushing timer share them."""
 
+LINKS = Config(
+    signature_version="s3v4",
+    s3={"addressing_style": "virtual", "us_east_1_regional_endpoint": "regional"},
+)
+"""How links are signed: by version 4, without which newer Regions refuse them, and for the Region's own host.
+
+The SDK's own choice is the host of all Regions, which sends a link to a young bucket on to another host, for
+which it is not signed.
+"""
+
 
 def _config(read_timeout: float) -> Config:
     """Standard retries: four attempts with back-off and jitter, throttles and lost connections included."""
@@ -52,7 +62,8 @@ class AwsClients:
 
     def s3(self) -> "S3Client":
         """The client of the bucket."""
-        return cast("S3Client", self._session.create_client("s3", config=_config(20.0)))
+        config = _config(20.0).merge(LINKS)
+        return cast("S3Client", self._session.create_client("s3", config=config))
 
     def stepfunctions(self) -> "SFNClient":
         """The client of the state machine."""

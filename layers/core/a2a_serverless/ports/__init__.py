@@ -11,13 +11,15 @@ from datetime import timedelta
 
 from a2a_serverless.ports.admissions import Admission, AdmissionKey, AdmissionStatus, AdmissionStore
 from a2a_serverless.ports.callers import Caller, owner_of
+from a2a_serverless.ports.contents import Contents, StoredContent, Upload
 from a2a_serverless.ports.contexts import ContextKey, ContextRow, ContextStore, Holder
 from a2a_serverless.ports.executions import Executions, ExecutionStatus, TurnKey
 from a2a_serverless.ports.limits import OperationClass, RateLimit, RateLimits
 from a2a_serverless.ports.streams import StreamKey, StreamPlaces
 from a2a_serverless.ports.tasks import Head, PositionTakenError, TaskPage, TaskQuery, TaskStore
 from a2a_serverless.ports.webhooks import WebhookPolicy, WebhookPorts
-from a2a_serverless.ports.world import Clock, Contents, Due, DueIndex, Identifiers, Incidents, Metrics
+from a2a_serverless.ports.world import Clock, Due, DueIndex, Identifiers, Incidents, Metrics
+from a2a_serverless.protocol.extensions import Extension, PermissionMode
 from a2a_serverless.protocol.objects import Message
 
 __all__ = [
@@ -44,12 +46,14 @@ __all__ = [
     "Policy",
     "Ports",
     "PositionTakenError",
+    "StoredContent",
     "StreamKey",
     "StreamPlaces",
     "TaskPage",
     "TaskQuery",
     "TaskStore",
     "TurnKey",
+    "Upload",
     "WebhookPolicy",
     "WebhookPorts",
     "owner_of",
@@ -78,6 +82,8 @@ class Policy:
         goes out. cancel_check: seconds between two looks for a cancellation while the agent is silent.
         snapshot_every: events between two snapshots of a running task; snapshot_settled: the same when it
         settles. due_after: how long something may be outstanding before the sweeper looks at it.
+        permissions: who decides when the agent asks for permission. extensions: what is recorded and shown
+        beyond the specification.
         webhooks: what was decided about webhooks.
     """
 
@@ -97,6 +103,8 @@ class Policy:
     snapshot_every: int = 200
     snapshot_settled: int = 8
     due_after: timedelta = timedelta(seconds=60)
+    permissions: PermissionMode = PermissionMode.ASK
+    extensions: frozenset[Extension] = frozenset()
     webhooks: WebhookPolicy = field(default_factory=WebhookPolicy)
 
 

@@ -1,4 +1,4 @@
-"""The rest of the world: content, what falls due, the story of failures, counters, time and identifiers."""
+"""The rest of the world: what falls due, the story of failures, counters, time and identifiers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,16 +7,6 @@ from typing import Protocol
 
 from a2a_serverless.ports.admissions import AdmissionKey
 from a2a_serverless.tasks.log import TaskKey
-
-
-class Contents(Protocol):
-    """Content too big for a log, and the agent's saved state: immutable once written."""
-
-    def put(self, key: str, content: bytes, media_type: str) -> None:
-        """Store the bytes under the key."""
-
-    def get(self, key: str) -> bytes:
-        """The bytes under the key; raises KeyError when there are none."""
 
 
 @dataclass(frozen=True, slots=True)
