@@ -14,6 +14,7 @@ from a2a_serverless.agent import (
     Completed,
     Failed,
     InputRequired,
+    Permission,
     Rejected,
     Turn,
     Update,
@@ -35,6 +36,10 @@ class Patient:
 
     async def checkpoint(self, resume_after: float) -> None:
         """Never ends an invocation."""
+
+    async def ask_permission(self, permission: Permission) -> bool:
+        """Allows everything."""
+        return True
 
 
 def turn(host: Any = None) -> Turn:
@@ -289,13 +294,15 @@ def test_a_checkpoint_returns_at_once_while_there_is_time() -> None:
 
 
 def test_a_checkpoint_ends_the_invocation_when_a_fifth_of_its_time_is_left() -> None:
-    left = iter([100.0, 50.0, 20.0, 19.9])
+    left = iter([100.0, 80.0, 60.0, 40.0, 20.0, 19.9])
 
-    assert checkpoints(0, 0, 0, 0, remaining=lambda: next(left)) == [
-        Working("0"),
-        Working("0"),
-        Paused(0.0),
-    ]
+    assert checkpoints(0, 0, 0, 0, 0, remaining=lambda: next(left)) == [*4 * [Working("0")], Paused(0.0)]
+
+
+def test_a_checkpoint_ends_the_invocation_when_the_longest_step_so_far_would_not_fit_again() -> None:
+    left = iter([100.0, 60.0, 50.0, 39.9])
+
+    assert checkpoints(0, 0, 0, remaining=lambda: next(left)) == [*2 * [Working("0")], Paused(0.0)]
 
 
 @pytest.mark.parametrize("seconds", [0.5, 30, 86_400])

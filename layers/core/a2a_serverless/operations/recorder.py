@@ -7,16 +7,19 @@ for a moment: the first piece goes out at once, later ones together.
 
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from pydantic import ValidationError
 
-from a2a_serverless.agent import ArtifactChunk, Working
+from a2a_serverless.agent import ArtifactChunk, Thinking, ToolCall, ToolResult, Usage, Working
 from a2a_serverless.operations.contents import content_of, stow
 from a2a_serverless.operations.heads import head_of
+from a2a_serverless.operations.permissions import Decision
 from a2a_serverless.ports import Ports, PositionTakenError, TurnKey
+from a2a_serverless.protocol.extensions import Extension
 from a2a_serverless.protocol.objects import Message, Part, Role, TaskState
 from a2a_serverless.tasks.content import LoggedArtifact, LoggedStatus, logged_message
 from a2a_serverless.tasks.fold import Folding, LoggedTask, later
@@ -138,8 +141,10 @@ class Recorder:
         if self._ports.tasks.events_after(self._key.task, self.position, 1):
             raise FencedError
 
-    def status(self, state: TaskState, text: str | None = None, parts: Sequence[Part] = ()) -> LoggedStatus:
-        """A status of this moment, with what the agent says about it."""
+    def status(
+        self, state: TaskState, text: str | None = None, parts: Sequence[Part] = (), *, speaks: str = ""
+    ) -> LoggedStatus:
+        """A status of this moment, with what the agent says about it; `speaks` is the extension it is of."""
         spoken = said(text, parts)
         moment = later(self._folding.status, self._ports.clock.now())
         if not spoken:
@@ -154,6 +159,7 @@ class Recorder:
             parts=spoken,
             task_id=self._key.task.task_id,
             context_id=self._folding.context_id,
+            extensions=(speaks,) if speaks else (),
         )
         kept = stow(self._ports, spoken, self._place(), self._writer)
         return LoggedStatus(state=state, timestamp=moment, message=logged_message(message, kept))
@@ -172,8 +178,18 @@ class Recorder:
                 self.append(StatusChanged(turn=self._key.turn, status=status))
             case ArtifactChunk():
                 self._record_chunk(update)
+            case Decision():
+                self.flush()
+                self._tell({Extension.PERMISSIONS.uri: update.metadata()})
+            case ToolCall() | ToolResult() | Thinking() | Usage():
+                pass
             case _:
                 raise InvalidUpdateError(f"an agent yields updates, not {type(update).__name__}")
+
+    def _tell(self, metadata: Mapping[str, Any]) -> None:
+        """Say something under extensions, beside the task's status."""
+        status = self.status(TaskState.WORKING)
+        self.append(StatusChanged(turn=self._key.turn, status=status, metadata=metadata))
 
     def _record_chunk(self, chunk: ArtifactChunk) -> None:
         parts = _sound_parts(chunk)

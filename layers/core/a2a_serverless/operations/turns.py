@@ -21,9 +21,11 @@ from a2a_serverless.agent import (
 from a2a_serverless.operations.given import turn_for
 from a2a_serverless.operations.heads import head_of
 from a2a_serverless.operations.memory import save_state
+from a2a_serverless.operations.permissions import Decision, Questions
 from a2a_serverless.operations.recorder import FencedError, InvalidUpdateError, Recorder
 from a2a_serverless.operations.running import Crashed, Ended, Paused, Running, TurnHost
 from a2a_serverless.ports import ContextKey, Holder, Ports, PositionTakenError, TurnKey
+from a2a_serverless.protocol.extensions import Extension
 from a2a_serverless.protocol.objects import TaskState
 from a2a_serverless.tasks.content import LoggedStatus
 from a2a_serverless.tasks.fold import fold, later
@@ -38,8 +40,8 @@ STATES: dict[type, TaskState] = {
     Rejected: TaskState.REJECTED,
 }
 
-SETTLING_TIME = 3.0
-"""Seconds kept back at the end of an invocation to record how the turn ended."""
+SETTLING_TIME, SETTLING_SHARE = 3.0, 0.2
+"""Seconds kept back at the end of an invocation to record how the turn ended; at most that share of it."""
 
 GRACE = 2.0
 """Seconds an agent that was cancelled gets to clean up."""
@@ -88,13 +90,15 @@ def run_turn(
     if recorder is None:
         return
     task = recorder.task
-    turn = turn_for(ports, key, task, TurnHost(lambda: remaining() - SETTLING_TIME))
+    kept_back = min(SETTLING_TIME, remaining() * SETTLING_SHARE)
+    questions = Questions(ports.policy.permissions, task, ports.identifiers.new)
+    turn = turn_for(ports, key, task, TurnHost(lambda: remaining() - kept_back, questions.ask))
     save = partial(
         save_state, ports, key, turn, before=json.dumps(turn.state, sort_keys=True), kept=task.state or ""
     )
     running = Running(agent, turn)
     try:
-        ending = _attend(recorder, running, remaining)
+        ending = _attend(recorder, running, lambda: remaining() - kept_back)
         _conclude(ports, key, recorder, ending, save)
     except FencedError:
         ports.metrics.count("TurnFenced")
@@ -126,11 +130,13 @@ def _begin(ports: Ports, key: TurnKey) -> Recorder | None:
 
 def _attend(recorder: Recorder, running: Running, remaining: Callable[[], float]) -> Ending:
     """Record what the agent does until it ends, is fenced off, or runs out of time."""
-    while (left := remaining() - SETTLING_TIME) > 0:
+    while (left := remaining()) > 0:
         update = running.next(min(left, recorder.flush_in(), recorder.look_in(), recorder.head_in()))
         if isinstance(update, Ended | Crashed | Paused):
             return update
-        if update is not None:
+        if isinstance(update, Decision):
+            _decide(recorder, update)
+        elif update is not None:
             try:
                 recorder.record(update)
             except InvalidUpdateError as error:
@@ -142,6 +148,17 @@ def _attend(recorder: Recorder, running: Running, remaining: Callable[[], float]
         if recorder.head_in() <= 0:
             recorder.write_head()
     return OutOfTime()
+
+
+def _decide(recorder: Recorder, decision: Decision) -> None:
+    """Write a decision down, and only then let the agent have it."""
+    try:
+        recorder.record(decision)
+    except BaseException:
+        decision.recorded.cancel()
+        raise
+    if decision.recorded.set_running_or_notify_cancel():
+        decision.recorded.set_result(None)
 
 
 def _conclude(
@@ -159,8 +176,10 @@ def _conclude(
             _pause(key, recorder, ending, saved)
         status = _status_of(ports, key, recorder, ending)
     except InvalidUpdateError as error:
-        saved, status = None, _status_of(ports, key, recorder, Crashed(error))
-    _settle(ports, key, recorder, status, saved)
+        ending = Crashed(error)
+        saved, status = None, _status_of(ports, key, recorder, ending)
+    asks = ending.asks if isinstance(ending, Ended) else None
+    _settle(ports, key, recorder, TurnSettled(turn=key.turn, status=status, state=saved, asks=asks))
 
 
 def _pause(key: TurnKey, recorder: Recorder, paused: Paused, saved: str | None) -> None:
@@ -174,9 +193,10 @@ def _pause(key: TurnKey, recorder: Recorder, paused: Paused, saved: str | None) 
 
 def _status_of(ports: Ports, key: TurnKey, recorder: Recorder, ending: Ending) -> LoggedStatus:
     match ending:
-        case Ended(outcome=outcome):
+        case Ended(outcome=outcome, asks=asks):
             state = next(state for kind, state in STATES.items() if isinstance(outcome, kind))
-            return recorder.status(state, outcome.text, outcome.parts)
+            speaks = Extension.PERMISSIONS.uri if asks else ""
+            return recorder.status(state, outcome.text, outcome.parts, speaks=speaks)
         case Crashed(error=error):
             return recorder.status(TaskState.FAILED, CRASHED.format(_incident(ports, key, error)))
         case OutOfTime():
@@ -190,20 +210,21 @@ def _incident(ports: Ports, key: TurnKey, error: BaseException) -> str:
     return ports.incidents.report(error, task=key.task.task_id, turn=str(key.turn))
 
 
-def _settle(ports: Ports, key: TurnKey, recorder: Recorder, status: LoggedStatus, saved: str | None) -> None:
+def _settle(ports: Ports, key: TurnKey, recorder: Recorder, settled: TurnSettled) -> None:
     """Snapshot, settled event, head, context row: in this order, each making the one before findable."""
     if recorder.position - recorder.snapshot >= ports.policy.snapshot_settled:
         recorder.keep_snapshot()
-    completes = () if status.state is TaskState.FAILED else recorder.task.unfinished
-    recorder.append(TurnSettled(turn=key.turn, status=status, state=saved, completes=completes))
+    state, saved = settled.status.state, settled.state
+    completes = () if state is TaskState.FAILED else recorder.task.unfinished
+    recorder.append(settled.model_copy(update={"completes": completes}))
     recorder.write_head()
     task = recorder.task
-    waits = status.state in WAITING
+    waits = state in WAITING
     if saved is not None or waits:
         context = ContextKey(key.task.tenant, key.task.owner, task.context_id)
         holder = Holder(key.task.task_id, key.turn, task.expires)
         ports.contexts.settle(context, holder, state=saved, waits=waits)
-    ports.metrics.count("TurnSettled", outcome=status.state.name.lower())
+    ports.metrics.count("TurnSettled", outcome=state.name.lower())
 
 
 def fail_turn(ports: Ports, key: TurnKey, *, at: int | None = None) -> bool:

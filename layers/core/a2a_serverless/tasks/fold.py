@@ -46,8 +46,9 @@ class LoggedTask(ProtoModel):
     the starts and checkpoints of the latest turn. `state` is the key of the saved state from which its next
     segment begins. `settled_turn` is the turn that settled last and `settled_state` the key of what it
     saved, if it saved anything. `turn_artifacts` are the artifacts that the latest turn wrote to, and
-    `unfinished` those of them without a last chunk. A log of voids only has no status: such a task does not
-    exist for anybody.
+    `unfinished` those of them without a last chunk. `asked` is the permission that the task waits for, and
+    `answers` the one it waited for when the latest turn's message came. A log of voids only has no status:
+    such a task does not exist for anybody.
     """
 
     task_id: str
@@ -66,6 +67,8 @@ class LoggedTask(ProtoModel):
     settled_state: str | None = None
     turn_artifacts: tuple[str, ...] = ()
     unfinished: tuple[str, ...] = ()
+    asked: str | None = None
+    answers: str | None = None
     snapshot: int = 0
 
     @property
@@ -126,6 +129,8 @@ class Folding:
         self.settled_state = task.settled_state
         self.turn_artifacts = list(task.turn_artifacts)
         self.unfinished = list(task.unfinished)
+        self.asked = task.asked
+        self.answers = task.answers
 
     @property
     def terminal(self) -> bool:
@@ -157,13 +162,14 @@ class Folding:
                 self.checkpoints = checkpoint.segment
                 self.state = checkpoint.state or self.state
             case StatusChanged() as changed:
-                self.status = changed.status
+                self.status = self.status if changed.aside else changed.status
             case ArtifactUpdated() as update:
                 self._update(update)
             case TurnSettled() as settled:
                 self.status = settled.status
                 self.settled_turn = settled.turn
                 self.settled_state = settled.state
+                self.asked = settled.asks
                 self.open_turn = None
             case Voided():
                 pass
@@ -192,6 +198,7 @@ class Folding:
         self.state = received.state
         self.turn_artifacts = []
         self.unfinished = []
+        self.answers, self.asked = self.asked, None
 
     def _update(self, update: ArtifactUpdated) -> None:
         name = update.artifact.artifact_id
@@ -226,6 +233,8 @@ class Folding:
                 "settled_state": self.settled_state,
                 "turn_artifacts": tuple(self.turn_artifacts),
                 "unfinished": tuple(self.unfinished),
+                "asked": self.asked,
+                "answers": self.answers,
             }
         )
 

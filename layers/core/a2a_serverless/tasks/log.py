@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 from pydantic import Field
 
 from a2a_serverless.protocol.protojson import ProtoModel
-from a2a_serverless.protocol.scalars import Timestamp
+from a2a_serverless.protocol.scalars import Struct, Timestamp
 from a2a_serverless.tasks.content import LoggedArtifact, LoggedMessage, LoggedStatus
 
 SCHEMA_VERSION = 1
@@ -65,12 +65,22 @@ class TurnCheckpointed(Entry):
 
 
 class StatusChanged(Entry):
-    """The agent reported progress within its turn."""
+    """The agent reported progress within its turn.
+
+    `metadata` is what extensions add, by their URIs. With metadata and without a message nothing changed but
+    what those who activated the extensions are told: the status stays what it was.
+    """
 
     kind = "status"
 
     turn: int
     status: LoggedStatus
+    metadata: Struct = Field(default_factory=dict)
+
+    @property
+    def aside(self) -> bool:
+        """Whether this only tells what extensions add, and leaves the status as it was."""
+        return bool(self.metadata) and self.status.message is None
 
 
 class ArtifactUpdated(Entry):
@@ -93,7 +103,8 @@ class ArtifactUpdated(Entry):
 class TurnSettled(Entry):
     """A turn ended in a terminal or interrupted status; `state` is the key of what the agent saved.
 
-    `completes` names the artifacts that are whole now although no last chunk said so.
+    `completes` names the artifacts that are whole now although no last chunk said so. `asks` is the id of
+    the permission that the turn ended to ask for.
     """
 
     kind = "settled"
@@ -102,6 +113,7 @@ class TurnSettled(Entry):
     status: LoggedStatus
     state: str | None = None
     completes: tuple[str, ...] = ()
+    asks: str | None = None
 
 
 class Voided(Entry):
