@@ -4,10 +4,10 @@ from mangum import Mangum
 
 from a2a_serverless.bindings.discovery import TEXT, discovery
 from a2a_serverless.settings import Settings
-from a2a_serverless.wiring.card import card_desk, key_desk, signing
+from a2a_serverless.wiring.card import card_desk, incidents_of, key_desk, signing
 
 SETTINGS = Settings.from_environment()
 SIGNING = signing(SETTINGS)
-APPLICATION = discovery(card_desk(SETTINGS, SIGNING), key_desk(SETTINGS, SIGNING))
+APPLICATION = discovery(card_desk(SETTINGS, SIGNING), incidents_of(SETTINGS), key_desk(SETTINGS, SIGNING))
 
 handler = Mangum(APPLICATION, lifespan="off", text_mime_types=[*TEXT])

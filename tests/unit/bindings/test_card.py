@@ -11,11 +11,12 @@ from mangum import Mangum
 
 from a2a_serverless.agent import AgentProfile, AgentProvider, AgentSkill
 from a2a_serverless.bindings.caller import Admittance, Token
-from a2a_serverless.bindings.card import CardDesk, CardSource
+from a2a_serverless.bindings.card import CardDesk, CardSource, Sign
 from a2a_serverless.bindings.discovery import discovery
 from a2a_serverless.bindings.http import CORS
 from a2a_serverless.ports import Policy
 from a2a_serverless.protocol.card import AgentCard, AgentExtension
+from tests.fakes.world import FakeIncidents
 
 PROFILE = AgentProfile(
     name="Fulfilment",
@@ -30,6 +31,7 @@ PROFILE = AgentProfile(
 DEPLOYED = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 DEPLOYED_IN_WORDS = "Mon, 30 Nov 2026 12:00:00 GMT"
 OPEN = Admittance(anonymous=True)
+INCIDENTS = FakeIncidents()
 
 Ask = Callable[..., dict[str, Any]]
 
@@ -40,9 +42,9 @@ def source(**changed: Any) -> CardSource:
     )
 
 
-def asker(**changed: Any) -> Ask:
+def asker(*, sign: Sign | None = None, **changed: Any) -> Ask:
     """The card's function, asked the way API Gateway asks it."""
-    handler = Mangum(discovery(CardDesk(source(**changed))), lifespan="off")
+    handler = Mangum(discovery(CardDesk(source(**changed), sign), INCIDENTS), lifespan="off")
 
     def ask(
         method: str = "GET",
@@ -243,4 +245,20 @@ def test_the_framework_adds_no_addresses_of_its_own(ask: Ask, method: str, path:
     answer = ask(method, path)
 
     assert (answer["statusCode"], answer["body"]) == (status, "")
+    assert answer["headers"]["access-control-allow-origin"] == "*"
+
+
+def test_a_card_that_cannot_be_made_is_an_incident_whose_id_alone_is_told() -> None:
+    def out_of_reach(_: AgentCard) -> AgentCard:
+        raise RuntimeError("arn:aws:kms:eu-central-1:123456789012:key/secret is disabled")
+
+    answer = asker(sign=out_of_reach)()
+
+    assert answer["statusCode"] == 500
+    assert json.loads(answer["body"]) == {
+        "error": "Internal",
+        "errorId": f"incident-{len(INCIDENTS.reported)}",
+    }
+    assert isinstance(INCIDENTS.reported[-1][0], RuntimeError)
+    assert answer["headers"]["cache-control"] == "no-store"
     assert answer["headers"]["access-control-allow-origin"] == "*"

@@ -18,11 +18,13 @@ from a2a_serverless.operations.signing_keys import current_ring, published, rota
 from a2a_serverless.ports.public_keys import PublicKey
 from a2a_serverless.ports.signing_keys import SigningKey
 from tests.fakes.signing import fake_keys
+from tests.fakes.world import FakeIncidents
 from tests.unit.bindings.test_card import source
 
 PORTS = fake_keys(pairs=P256KeyPairs())
 current_ring(PORTS)
 KEYS = published(rotate(PORTS), PORTS.clock.now())
+INCIDENTS = FakeIncidents()
 PUBLIC = {"kty", "crv", "x", "y", "kid", "use", "alg"}
 
 Ask = Callable[..., dict[str, Any]]
@@ -32,7 +34,7 @@ def asker(keys: Sequence[SigningKey] | None, card: Sequence[PublicKey] = ()) -> 
     """The card's function, asked for the keys the way API Gateway asks it; None is without webhooks."""
     webhooks = None if keys is None else lambda: keys
     desk = KeyDesk(webhooks, lambda: card) if webhooks or card else None
-    handler = Mangum(discovery(CardDesk(source()), desk), lifespan="off", text_mime_types=[*TEXT])
+    handler = Mangum(discovery(CardDesk(source()), INCIDENTS, desk), lifespan="off", text_mime_types=[*TEXT])
 
     def ask(method: str = "GET", path: str = "/.well-known/jwks.json", **headers: str) -> dict[str, Any]:
         event = {

@@ -26,7 +26,7 @@ CORS = {
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Expose-Headers": (
         f"{VERSION}, {EXTENSIONS}, Allow, Content-Disposition, ETag, Retry-After, WWW-Authenticate, "
-        "x-amzn-RequestId"
+        "x-amzn-Remapped-WWW-Authenticate, x-amzn-RequestId"
     ),
 }
 """On every answer, errors included: without them a browser shows its page nothing but "network error"."""

@@ -9,15 +9,18 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from a2a_serverless.adapters.system_clock import SystemClock
+from a2a_serverless.adapters.uuid_identifiers import UuidIdentifiers
 from a2a_serverless.bindings.card import CardDesk, CardSource, Sign
 from a2a_serverless.bindings.keys import KeyDesk, Keys
 from a2a_serverless.operations.signing_keys import published
+from a2a_serverless.ports import Incidents
 from a2a_serverless.ports.card_signing import CardSigning
 from a2a_serverless.ports.public_keys import Published
 from a2a_serverless.ports.signing_keys import SigningKeys
 from a2a_serverless.settings import Settings
 from a2a_serverless.wiring.decided import admittance, policy
 from a2a_serverless.wiring.deployer import profile
+from a2a_serverless.wiring.incidents import incidents
 from a2a_serverless.wiring.late import late
 
 if TYPE_CHECKING:
@@ -41,6 +44,11 @@ def signer(signs: CardSigning | None) -> Sign | None:
     from a2a_serverless.operations.card_signing import signed  # noqa: PLC0415  where cards are signed
 
     return partial(signed, signs)
+
+
+def incidents_of(settings: Settings) -> Incidents:
+    """Where failures to answer are told of; the logger is made when there is one."""
+    return late(lambda: incidents(settings, UuidIdentifiers()))
 
 
 def card_desk(settings: Settings, signs: CardSigning | None = None) -> CardDesk:
