@@ -4,13 +4,13 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from typer import TyperException
-from typer.core import TyperGroup
+from typer import Abort, TyperException
 
 from a2a_serverless.cli.exits import Exit
+from a2a_serverless.cli.help_pages import Group
 
 
-class Commands(TyperGroup):
+class Commands(Group):
     """The command with all below it. Failures that have no name here are bugs, and rise."""
 
     def main(
@@ -26,14 +26,27 @@ class Commands(TyperGroup):
         try:
             status = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)  # noqa: FBT003  as above
             status = int(status or 0)
+            if status == Exit.INTERRUPTED:
+                print("interrupted: what was printed is done", file=sys.stderr)
         except TyperException as failure:
             status = failure.exit_code
-            print(f"error: {_one_line(failure)}", file=sys.stderr)
-        if status == Exit.INTERRUPTED:
-            print("interrupted: what was printed is done", file=sys.stderr)
+            _say(failure)
+        except Abort:
+            status = int(Exit.INTERRUPTED)
+            print("interrupted: nothing was answered", file=sys.stderr)
         if standalone_mode:
             sys.exit(status)
         return status
+
+
+def _say(failure: TyperException) -> None:
+    """What is wrong, on one line, and what may be done about it on another."""
+    # What was printed comes first, also where both go to the same place.
+    sys.stdout.flush()
+    kind = "interrupted" if failure.exit_code == Exit.INTERRUPTED else "error"
+    print(f"{kind}: {_one_line(failure)}", file=sys.stderr)
+    if hint := getattr(failure, "hint", ""):
+        print(f"hint: {hint}", file=sys.stderr)
 
 
 def _one_line(failure: TyperException) -> str:
