@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 from a2a_serverless.ports import Clock, ExecutionStatus, StoredContent, StreamKey, TurnKey
 from a2a_serverless.ports.audit import Call
 from a2a_serverless.ports.limits import Bucket, RateLimit
+from a2a_serverless.ports.uploads import FileToCome, GoneError, Offer, Uploaded
 
 
 @dataclass
@@ -143,7 +144,7 @@ class FakeUpload:
     fate: str = "open"
     pieces: list[bytes] = field(default_factory=list)
 
-    def write(self, piece: bytes | memoryview) -> None:
+    def write(self, piece: bytes | bytearray | memoryview) -> None:
         """Take the next bytes."""
         self.pieces.append(bytes(piece))
 
@@ -155,6 +156,41 @@ class FakeUpload:
     def abort(self) -> None:
         """Leave nothing behind."""
         self.fate = "aborted" if self.fate == "open" else self.fate
+
+
+@dataclass
+class FakeUploads:
+    """Callers' files beside other content, told apart by how often each key was written."""
+
+    contents: FakeContents
+    clock: Clock
+    offered: dict[str, tuple[FileToCome, datetime]] = field(default_factory=dict)
+    versions: Counter[str] = field(default_factory=Counter)
+
+    def offer(self, key: str, file: FileToCome, lasts: timedelta) -> Offer:
+        """An address that stores nothing by itself: `put` plays the client who uses it."""
+        self.offered[key] = file, self.clock.now() + lasts
+        return Offer("PUT", f"https://uploads.example/{quote(key)}", {"Content-Type": file.media_type})
+
+    def put(self, key: str, content: bytes, media_type: str) -> None:
+        """Upload a file."""
+        self.versions[key] += 1
+        self.contents.put(key, content, media_type)
+
+    def find(self, key: str) -> Uploaded | None:
+        """What lies under the key; None when nothing does."""
+        if key not in self.contents.stored:
+            return None
+        content, media_type = self.contents.stored[key]
+        return Uploaded(media_type, len(content), str(self.versions[key]))
+
+    def copy(self, key: str, to: str, *, version: str | None = None) -> str:
+        """Copy what lies under a key; raises GoneError."""
+        found = self.find(key)
+        if found is None or version not in (None, found.version):
+            raise GoneError(key)
+        self.contents.put(to, *self.contents.stored[key])
+        return hashlib.sha256(self.contents.get(to)).hexdigest()
 
 
 @dataclass

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from a2a_serverless.agent import ArtifactChunk, Completed, InputRequired, Working
-from a2a_serverless.operations.recorder import FencedError, InvalidUpdateError, Recorder
+from a2a_serverless.operations.recorder import FencedError, Recorder
+from a2a_serverless.operations.updates import InvalidUpdateError
 from a2a_serverless.ports import Policy, TurnKey
 from a2a_serverless.protocol.objects import Part, TaskState
 from a2a_serverless.tasks.fold import LoggedTask

@@ -20,7 +20,8 @@ from a2a_serverless.agent import (
     Update,
     Working,
 )
-from a2a_serverless.operations.running import WAITING_UPDATES, Crashed, Ended, Paused, Running, TurnHost
+from a2a_serverless.operations.passage import WAITING_UPDATES
+from a2a_serverless.operations.running import Crashed, Ended, Paused, Running, TurnHost
 from a2a_serverless.protocol.objects import Message, Part, Role
 from tests.unit.operations.world import plays
 

@@ -32,7 +32,7 @@ class S3Upload:
         self._parts: list[Any] = []
         self._over = False
 
-    def write(self, piece: bytes | memoryview) -> None:
+    def write(self, piece: bytes | bytearray | memoryview) -> None:
         """Take the next bytes; a part that is full leaves when there is more."""
         left = memoryview(piece).cast("B")
         while left:

@@ -46,12 +46,13 @@ class ArtifactChunk:
 class ArtifactFile:
     """A whole artifact of one file, of any size: its bytes go to storage piece by piece as they come.
 
-    `content` is a path, or bytes in pieces (an iterable, or an async iterable). The artifact appears when the
-    last byte is stored; until then nobody sees it. It replaces an artifact of the same id.
+    `content` is a path, bytes, or bytes in pieces (an iterable, or an async iterable) that are asked for as
+    fast as they can be stored. The artifact appears when the last byte is stored; until then nobody sees it.
+    It replaces an artifact of the same id.
     """
 
     artifact_id: str
-    content: Path | Iterable[bytes] | AsyncIterable[bytes]
+    content: bytes | Path | Iterable[bytes] | AsyncIterable[bytes]
     media_type: str = "application/octet-stream"
     filename: str | None = None
     name: str | None = None

@@ -5,19 +5,22 @@ for it: a cancellation, or a failure declared by somebody who thought it dead. T
 for a moment: the first piece goes out at once, later ones together.
 """
 
-import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import ValidationError
-
 from a2a_serverless.agent import ArtifactChunk, Thinking, ToolCall, ToolResult, Usage, Working
 from a2a_serverless.operations.contents import content_of, stow
+from a2a_serverless.operations.filing import Filed
 from a2a_serverless.operations.heads import head_of
 from a2a_serverless.operations.permissions import Decision
+from a2a_serverless.operations.updates import (
+    InvalidUpdateError,
+    check_artifact_id,
+    given_by_the_agent,
+    said,
+)
 from a2a_serverless.ports import Ports, PositionTakenError, TurnKey
 from a2a_serverless.protocol.extensions import Extension
 from a2a_serverless.protocol.objects import Message, Part, Role, TaskState
@@ -25,20 +28,12 @@ from a2a_serverless.tasks.content import LoggedArtifact, LoggedStatus, logged_me
 from a2a_serverless.tasks.fold import Folding, LoggedTask, later
 from a2a_serverless.tasks.log import ArtifactUpdated, Entry, LoggedEvent, StatusChanged
 
-ARTIFACT_ID = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9_.:-]{1,128}")
-"""Also a step of an address, where a dot or two would mean another place."""
-
-
 HEAD_PACE = 1.0
 """Seconds between two heads of a turn that reports progress: how far listings may lag behind its status."""
 
 
 class FencedError(Exception):
     """Somebody else ended the turn; nothing that its agent does counts any more."""
-
-
-class InvalidUpdateError(Exception):
-    """The agent yielded something that no task can hold; the text is for the deployer's log."""
 
 
 @dataclass
@@ -93,6 +88,11 @@ class Recorder:
     def position(self) -> int:
         """The position of the last event."""
         return self._folding.position
+
+    @property
+    def writer(self) -> str:
+        """By what everything this recorder writes is known."""
+        return self._writer
 
     @property
     def snapshot(self) -> int:
@@ -178,6 +178,9 @@ class Recorder:
                 self.append(StatusChanged(turn=self._key.turn, status=status))
             case ArtifactChunk():
                 self._record_chunk(update)
+            case Filed(artifact=artifact):
+                self.flush()
+                self.append(ArtifactUpdated(turn=self._key.turn, artifact=artifact, last_chunk=True))
             case Decision():
                 self.flush()
                 self._tell({Extension.PERMISSIONS.uri: update.metadata()})
@@ -233,7 +236,7 @@ class Recorder:
         begun = chunk.artifact_id in self._folding.turn_artifacts
         parts = stow(self._ports, _sound_parts(chunk), self._place(), self._writer)
         described = {"name": chunk.name, "description": chunk.description, "metadata": chunk.metadata}
-        with _given_by_the_agent():
+        with given_by_the_agent():
             artifact = LoggedArtifact(
                 artifact_id=chunk.artifact_id,
                 parts=parts,
@@ -255,29 +258,9 @@ class Recorder:
         return f"content/{task.tenant}/{task.owner}/{task.task_id}/{self.position + 1}"
 
 
-@contextmanager
-def _given_by_the_agent() -> Iterator[None]:
-    """What pydantic refuses in here is an invalid update; the value itself stays out of the log."""
-    try:
-        yield
-    except ValidationError as error:
-        found = error.errors(include_url=False, include_context=False, include_input=False)
-        reasons = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in found)
-        raise InvalidUpdateError("; ".join(reasons)) from None
-
-
-def said(text: str | None, parts: object, media_type: str | None = None) -> tuple[Part, ...]:
-    """What an update says, as parts; raises InvalidUpdateError for what is no content."""
-    if not isinstance(parts, Sequence) or not all(isinstance(part, Part) for part in parts):
-        raise InvalidUpdateError("parts must be a sequence of Part")
-    with _given_by_the_agent():
-        return (*([Part(text=text, media_type=media_type)] if text else []), *parts)
-
-
 def _sound_parts(chunk: ArtifactChunk) -> tuple[Part, ...]:
     """The parts of a chunk whose other members are sound too, as far as they decide where it goes."""
-    if chunk.artifact_id != str(chunk.artifact_id) or not ARTIFACT_ID.fullmatch(chunk.artifact_id):
-        raise InvalidUpdateError("an artifact id is 1 to 128 characters of [A-Za-z0-9_.:-], not . or ..")
+    check_artifact_id(chunk.artifact_id)
     if any(flag not in (None, True, False) for flag in (chunk.append, chunk.last_chunk)):
         raise InvalidUpdateError("append and last_chunk must be true or false")
     return said(chunk.text, chunk.parts, chunk.media_type)

@@ -10,12 +10,13 @@ import asyncio
 import contextlib
 import queue
 import threading
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from a2a_serverless.agent import (
     Agent,
+    ArtifactFile,
     AuthRequired,
     Completed,
     Failed,
@@ -26,10 +27,9 @@ from a2a_serverless.agent import (
     Turn,
     Update,
 )
+from a2a_serverless.operations.filing import Filed
+from a2a_serverless.operations.passage import Passage
 from a2a_serverless.operations.permissions import Decision, Question
-
-WAITING_UPDATES = 100
-"""Updates an agent may be ahead of its host before it is held up."""
 
 CHECKPOINT_SHARE = 0.2
 """The share of an invocation's time below which a checkpoint ends it."""
@@ -59,11 +59,18 @@ class Paused:
     resume_after: float
 
 
-Crossing = Update | Decision | Ended | Crashed | Paused
+Crossing = Update | Filed | Decision | Ended | Crashed | Paused
 """What comes over from the agent."""
+
+File = Callable[[ArtifactFile], Awaitable[Filed]]
+"""Stores the bytes of a file, in the agent's loop."""
 
 Ask = Callable[[Permission], Decision | Question]
 """What was decided about a permission, or the question to end the turn with."""
+
+
+async def _never_filed(_: ArtifactFile) -> Filed:
+    raise NotImplementedError("this turn has nowhere to store a file")
 
 
 def _never_asked(_: Permission) -> Decision | Question:
@@ -131,12 +138,13 @@ class TurnHost:
 class Running:
     """One agent at work on one turn."""
 
-    def __init__(self, agent: Agent, turn: Turn) -> None:
+    def __init__(self, agent: Agent, turn: Turn, file: File = _never_filed) -> None:
         self._agent = agent
         self._turn = turn
+        self._file = file
         self._host = turn.host if isinstance(turn.host, TurnHost) else TurnHost(turn.host.remaining_seconds)
         self._host.serve(self._hand_over, self._interrupt)
-        self._crossing: queue.Queue[Crossing] = queue.Queue(WAITING_UPDATES)
+        self._crossing: Passage[Crossing] = Passage()
         self._stopping = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._main: asyncio.Task[None] | None = None
@@ -209,6 +217,9 @@ class Running:
                 if isinstance(update, OUTCOMES):
                     self._outcome = Ended(update)
                     return
+                if isinstance(update, ArtifactFile):
+                    self._hand_over(await self._file(update))
+                    continue
                 self._hand_over(update)
         finally:
             if isinstance(updates, AsyncGenerator):

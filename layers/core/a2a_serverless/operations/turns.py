@@ -18,12 +18,14 @@ from a2a_serverless.agent import (
     InputRequired,
     Rejected,
 )
+from a2a_serverless.operations.filing import Filing
 from a2a_serverless.operations.given import turn_for
 from a2a_serverless.operations.heads import head_of
 from a2a_serverless.operations.memory import save_state
 from a2a_serverless.operations.permissions import Decision, Questions
-from a2a_serverless.operations.recorder import FencedError, InvalidUpdateError, Recorder
+from a2a_serverless.operations.recorder import FencedError, Recorder
 from a2a_serverless.operations.running import Crashed, Ended, Paused, Running, TurnHost
+from a2a_serverless.operations.updates import InvalidUpdateError
 from a2a_serverless.ports import ContextKey, Holder, Ports, PositionTakenError, TurnKey
 from a2a_serverless.protocol.extensions import Extension
 from a2a_serverless.protocol.objects import TaskState
@@ -96,7 +98,7 @@ def run_turn(
     save = partial(
         save_state, ports, key, turn, before=json.dumps(turn.state, sort_keys=True), kept=task.state or ""
     )
-    running = Running(agent, turn)
+    running = Running(agent, turn, Filing(ports, key, recorder.writer).file)
     try:
         ending = _attend(recorder, running, lambda: remaining() - kept_back)
         _conclude(ports, key, recorder, ending, save)

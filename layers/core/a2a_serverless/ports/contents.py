@@ -23,7 +23,7 @@ class Upload(Protocol):
     For one thread at a time.
     """
 
-    def write(self, piece: bytes | memoryview) -> None:
+    def write(self, piece: bytes | bytearray | memoryview) -> None:
         """Take the next bytes, and hold few of them: what has gathered is on its way when this returns."""
 
     def finish(self) -> None:
