@@ -6,8 +6,17 @@ import typer
 
 from a2a_serverless.cli import card, push
 from a2a_serverless.cli.commands import Commands
+from a2a_serverless.cli.help_pages import Command
+from a2a_serverless.cli.invoke import invoke
+from a2a_serverless.cli.new import new
+from a2a_serverless.cli.serve import serve
 
 NAME = "a2a-serverless"
+
+BUILD = "Build an agent and run it here"
+CALL = "Call agents"
+FOLLOW = "See to what they do"
+FIND = "Find the right one, and trust it"
 
 app = typer.Typer(
     name=NAME,
@@ -16,8 +25,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-app.add_typer(card.app, name="card")
-app.add_typer(push.app, name="push")
+app.command("new", cls=Command, rich_help_panel=BUILD)(new)
+app.command("serve", cls=Command, rich_help_panel=BUILD)(serve)
+app.command("invoke", cls=Command, rich_help_panel=BUILD)(invoke)
+app.add_typer(push.app, name="push", rich_help_panel=FOLLOW)
+app.add_typer(card.app, name="card", rich_help_panel=FIND)
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001  typer's own signature
@@ -40,7 +52,15 @@ def command(
         bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version.")
     ] = False,
 ) -> None:
-    """Operate deployments of a2a-serverless."""
+    """Build, call and operate agents that speak A2A.
+
+    An agent of your own, running and called, in three commands:
+
+    \b
+      a2a-serverless new order-desk
+      a2a-serverless serve order_desk.agent:agent
+      a2a-serverless call http://127.0.0.1:8080 "Good morning"
+    """  # noqa: D301  \b keeps the lines below it as they are
     if context.invoked_subcommand is None:
         print(context.get_help())
 
