@@ -16,6 +16,7 @@ from a2a_serverless.agent import AgentProfile
 from a2a_serverless.bindings.caller import Access, Admittance
 from a2a_serverless.bindings.caller.refusals import at_the_door
 from a2a_serverless.bindings.conditional import http_date, is_current
+from a2a_serverless.bindings.extensions import announced
 from a2a_serverless.bindings.http import JSON, HttpRequest, HttpResponse
 from a2a_serverless.ports import Policy
 from a2a_serverless.protocol.card import (
@@ -85,7 +86,7 @@ class CardSource:
             streaming="streaming" in declared,
             push_notifications="push_notifications" in declared,
             extended_agent_card="extended_agent_card" in declared,
-            extensions=tuple(self.extensions),
+            extensions=(*self.extensions, *announced(self.policy.extensions, self.policy.permissions)),
         )
 
 

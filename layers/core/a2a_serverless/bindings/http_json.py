@@ -71,7 +71,7 @@ def _reply(endpoint: Endpoint, request: HttpRequest, account: Account) -> HttpRe
     service = negotiated(endpoint, request)
     check_body(request)
     params = request_fields(operation, request, found.fields)
-    called = OperationCall(endpoint, request, principal, operation, params, account)
+    called = OperationCall(endpoint, request, principal, operation, params, account, service.extensions)
     return _stream(called, service) if operation.streams else _result(called, service)
 
 

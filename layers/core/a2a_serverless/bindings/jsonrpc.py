@@ -145,7 +145,7 @@ def _reply(
     endpoint.permit(principal, operation.method)
     if not isinstance(call.params, Mapping):
         raise InvalidParamsError.of("params", "must be an object")
-    called = OperationCall(endpoint, request, principal, operation, call.params, account)
+    called = OperationCall(endpoint, request, principal, operation, call.params, account, service.extensions)
     return _stream(called, service, call.id) if operation.streams else _result(called, service, call.id)
 
 

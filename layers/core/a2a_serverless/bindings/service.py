@@ -12,6 +12,7 @@ from typing import Any
 from a2a_serverless.bindings.accounts import Account
 from a2a_serverless.bindings.caller import Admittance, Principal
 from a2a_serverless.bindings.caller.principal import ForeignTenantError
+from a2a_serverless.bindings.extensions import announced
 from a2a_serverless.bindings.http import MAX_ANSWER, MAX_STREAMED, HttpRequest
 from a2a_serverless.bindings.patience import Steps
 from a2a_serverless.operations.cancel import cancel_task
@@ -63,7 +64,7 @@ ANSWERING_TIME = timedelta(seconds=3)
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """What a binding is given once per process: the world, who is let in, the extensions announced.
+    """What a binding is given once per process: the world, who is let in, extensions beside our own.
 
     `streaming` says that answers may leave piece by piece; a stream stays open for `stream_time` at most.
     `callers_card` makes the card of one caller, where they have such. `audit` is where calls are accounted
@@ -77,6 +78,12 @@ class Endpoint:
     stream_time: timedelta = timedelta(seconds=300)
     callers_card: Callable[[Caller], AgentCard] | None = None
     audit: Audit | None = None
+
+    @property
+    def announced(self) -> tuple[AgentExtension, ...]:
+        """Every extension that the card announces."""
+        policy = self.ports.policy
+        return (*self.extensions, *announced(policy.extensions, policy.permissions))
 
     @property
     def most(self) -> int:
@@ -122,11 +129,11 @@ def negotiated(endpoint: Endpoint, request: HttpRequest) -> Negotiated:
     """
     version = negotiate(request.header(VERSION) or ", ".join(request.query.get(VERSION, ())))
     asked = parse_extensions(request.header(EXTENSIONS), request.header(LEGACY_EXTENSIONS))
-    missing = [each.uri for each in endpoint.extensions if each.required and each.uri not in asked]
+    missing = [each.uri for each in endpoint.announced if each.required and each.uri not in asked]
     if missing:
         raise ExtensionSupportRequiredError(metadata={"extensions": ", ".join(filter(None, missing))})
-    announced = {each.uri for each in endpoint.extensions}
-    return Negotiated(version, tuple(uri for uri in asked if uri in announced))
+    spoken = {each.uri for each in endpoint.announced}
+    return Negotiated(version, tuple(uri for uri in asked if uri in spoken))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +146,7 @@ class OperationCall:
     operation: Operation
     params: Mapping[str, object]
     account: Account
+    extensions: tuple[str, ...] = ()
 
     def perform(self) -> Steps:
         """Call the operation; what it returns in the end is None for the proto's Empty.
@@ -199,7 +207,7 @@ class OperationCall:
                 raise TaskNotFoundError from None
             raise
         self.account.is_for(caller)
-        return caller, asked
+        return replace(caller, extensions=frozenset(self.extensions)), asked
 
 
 def _names_a_task(asked: object) -> bool:

@@ -13,7 +13,9 @@ import json
 from dataclasses import dataclass
 
 from a2a_serverless.operations.contents import stow
+from a2a_serverless.operations.files import Keeping, resolved
 from a2a_serverless.operations.heads import head_of
+from a2a_serverless.operations.permissions import unfit
 from a2a_serverless.operations.webhooks import inline_id, register, registration, too_many
 from a2a_serverless.ports import (
     Admission,
@@ -66,18 +68,17 @@ def admit(ports: Ports, caller: Caller, request: SendMessageRequest) -> Admitted
 
     Raises:
         TaskNotFoundError: `taskId` names no task of this caller.
-        InvalidParamsError: `contextId` is not the task's, or the message id was used for another message.
+        InvalidParamsError: `contextId` is not the task's, or the message id was used for another message, or
+        it means to decide about a permission that the task does not wait for, or not like that.
         UnsupportedOperationError: the task has ended, expires soon, or its context is working on another
         turn.
     """
     message = request.message
     target = message.task_id or sole_waiting(ports, caller, message.context_id)
-    if target is None:
-        opened = _open(ports, caller, request, None)
-    else:
-        task = ports.tasks.load(caller.task(target))
+    task = ports.tasks.load(caller.task(target)) if target else None
+    if task is not None:
         _check_target(task, message)
-        opened = _standing(ports, caller, request, task)
+    opened = _standing(ports, caller, request, task)
     record = opened.record
     if record.body_hash != body_hash(message):
         raise InvalidParamsError.of("message.messageId", "was used for another message")
@@ -99,11 +100,17 @@ def _check_target(task: LoggedTask, message: Message) -> None:
         raise InvalidParamsError.of("message.contextId", "is not the context of the task named by taskId")
 
 
-def _standing(ports: Ports, caller: Caller, request: SendMessageRequest, task: LoggedTask) -> _Opened:
-    """The record of a message for an existing task: an earlier one if there is, otherwise one opened now."""
-    refused = _closed(ports, task) or _full(ports, caller, request, task)
+def _standing(ports: Ports, caller: Caller, request: SendMessageRequest, task: LoggedTask | None) -> _Opened:
+    """The record of a message: one opened now, or an earlier one if the message would be refused today."""
+    if task is None:
+        refused: A2AError | None = unfit(None, request.message)
+    else:
+        refused = _closed(ports, task) or unfit(task, request.message) or _full(ports, caller, request, task)
     if refused is None:
-        return _open(ports, caller, request, task)
+        try:
+            return _open(ports, caller, request, task)
+        except InvalidParamsError as error:
+            refused = error  # a file that is named may have gone since
     standing = ports.admissions.read(_admission_key(ports, caller, request.message))
     if standing is None:
         raise refused
@@ -152,7 +159,10 @@ def _open(ports: Ports, caller: Caller, request: SendMessageRequest, task: Logge
     writer = ports.identifiers.new()
     place = f"content/{caller.tenant}/{caller.owner}/{task_id}/{position}"
     context_id = task.context_id if task else message.context_id or ports.identifiers.new()
-    kept = logged_message(message, stow(ports, message.parts, place, writer))
+    expires = task.expires if task else int((now + ports.policy.retention).timestamp())
+    keeping = Keeping(caller.context(context_id), place, writer, expires, now)
+    parts = resolved(ports, keeping, message.parts)
+    kept = logged_message(message, stow(ports, parts, place, writer))
     configuration = request.configuration or SendMessageConfiguration()
     record = Admission(
         tenant=key.tenant,
@@ -164,7 +174,7 @@ def _open(ports: Ports, caller: Caller, request: SendMessageRequest, task: Logge
         task_id=task_id,
         position=position,
         received_at=now,
-        expires=task.expires if task else int((now + ports.policy.retention).timestamp()),
+        expires=expires,
         due_at=now + ports.policy.due_after,
         claims=dict(caller.claims),
         accepted_output_modes=configuration.accepted_output_modes,

@@ -17,14 +17,12 @@ from typing import Any
 
 from a2a_serverless.agent import InputRequired, Permission
 from a2a_serverless.protocol.errors import FieldViolation, InvalidParamsError
-from a2a_serverless.protocol.extensions import PermissionMode
+from a2a_serverless.protocol.extensions import ALLOW, DENY, PermissionMode
 from a2a_serverless.protocol.objects import Message, Part
 from a2a_serverless.tasks.fold import LoggedTask
 
 KIND = "permission"
 SCHEMA_VERSION = 1
-ALLOW = "allow_once"
-DENY = "deny"
 MEMBERS = ("schemaVersion", "kind", "taskId", "inputId", "decision")
 
 MOST_ASKED = 64 * 1024

@@ -29,7 +29,7 @@ from a2a_serverless.protocol.requests import (
 )
 from a2a_serverless.tasks.fold import Folding, LoggedTask
 from a2a_serverless.tasks.log import ArtifactUpdated, LoggedEvent, TaskKey
-from a2a_serverless.tasks.view import shown_status
+from a2a_serverless.tasks.view import added, is_aside, shown_status
 
 LAST_EVENT_ID = "lastEventId"
 
@@ -167,8 +167,14 @@ def _response(shown: Shown, before: Folding, event: LoggedEvent) -> StreamRespon
     task_id, context_id = before.base.task_id, before.context_id
     status = shown_status(event.entry)
     if status is not None:
+        metadata = added(event.entry, shown.caller.extensions)
+        if is_aside(event.entry) and not metadata:
+            return None
         update = TaskStatusUpdateEvent(
-            task_id=task_id, context_id=context_id, status=shown.status(status, task_id)
+            task_id=task_id,
+            context_id=context_id,
+            status=shown.status(status, task_id),
+            metadata=metadata,
         )
         return StreamResponse(status_update=update)
     if not isinstance(event.entry, ArtifactUpdated):

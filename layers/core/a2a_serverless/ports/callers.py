@@ -23,7 +23,8 @@ class Caller:
     """A verified caller: which tenant and owner the call is for, and what may be told to the agent about it.
 
     Anonymous callers share one owner and get no deduplication: their message ids are not theirs alone.
-    `base_url` is the public address this deployment is reached by, without a trailing slash.
+    `base_url` is the public address this deployment is reached by, without a trailing slash. `extensions` are
+    the URIs of those that the call activated: what they add is shown to it, and to nobody else.
     """
 
     tenant: str
@@ -32,6 +33,7 @@ class Caller:
     base_url: str
     anonymous: bool = False
     claims: Mapping[str, str] = field(default_factory=dict)
+    extensions: frozenset[str] = frozenset()
 
     def task(self, task_id: str) -> TaskKey:
         """The key of this caller's task with that id."""

@@ -7,6 +7,18 @@ said under a URI: that is told in `operations/README.md`.
 
 from enum import StrEnum
 
+MOST_TEXT = 4000
+"""Characters of one string that an update says."""
+
+MOST_DEPTH = 32
+"""Levels of nesting in what an update says."""
+
+MOST_SAID = 32 * 1024
+"""Characters that one update says, about."""
+
+ALLOW, DENY = "allow_once", "deny"
+"""What a caller may decide about a permission."""
+
 
 class Extension(StrEnum):
     """An extension of ours, by the name that settings know it by."""

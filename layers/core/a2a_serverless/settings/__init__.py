@@ -13,6 +13,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from a2a_serverless.ports.limits import OperationClass, RateLimit
+from a2a_serverless.protocol.extensions import Extension, PermissionMode
 from a2a_serverless.protocol.scalars import Timestamp
 from a2a_serverless.settings.values import (
     Reference,
@@ -24,10 +25,12 @@ from a2a_serverless.settings.values import (
     kinds,
     kms_keys,
     none_when_empty,
+    permission_mode,
     rates,
     required,
     switch,
     tokens,
+    turn_extensions,
 )
 from a2a_serverless.tasks.log import PushKind
 
@@ -75,6 +78,8 @@ class Settings(BaseModel):
         unsigned. card_signing_secret, card_signing_kid: where a secret lies that signs it instead, and under
         which name verifiers know it.
         extended_card: `module:attribute` of what callers' own cards have more; empty for no such cards.
+        permissions: who decides when the agent asks for permission.
+        turn_extensions: what callers may be told beyond the specification; see `operations/README.md`.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
@@ -121,6 +126,8 @@ class Settings(BaseModel):
     card_signing_secret: Annotated[str, AfterValidator(kept_value), Field(repr=False)] = ""
     card_signing_kid: Annotated[str, AfterValidator(key_name)] = ""
     extended_card: Reference = ""
+    permissions: Annotated[PermissionMode, BeforeValidator(permission_mode)] = PermissionMode.ASK
+    turn_extensions: Annotated[frozenset[Extension], BeforeValidator(turn_extensions)] = frozenset()
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
     powertools_service_name: str = "a2a-serverless"
     powertools_metrics_namespace: str = "A2AServerless"

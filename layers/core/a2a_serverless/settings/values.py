@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BeforeValidator
 from pydantic_core import PydanticCustomError
 
 from a2a_serverless.ports.limits import OperationClass, RateLimit
+from a2a_serverless.protocol.extensions import Extension, PermissionMode
 from a2a_serverless.tasks.log import PushKind
 
 REFERENCE = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*")
@@ -20,6 +21,8 @@ TOKEN = re.compile(r"([A-Za-z0-9_.-]{1,64}):([0-9a-f]{64})")
 RATE = re.compile(r"([a-z]+)=([1-9]\d{0,6})/([1-9]\d{0,4})s(?: burst ([1-9]\d{0,6}))?", re.ASCII)
 KMS_KEY = re.compile(r"[A-Za-z0-9:/_-]{1,2048}")
 KEY_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+
+TURN_EXTENSIONS = frozenset({Extension.TOOLS, Extension.USAGE, Extension.THINKING, Extension.ARTIFACTS})
 
 
 class TokenHash(NamedTuple):
@@ -136,6 +139,23 @@ def kinds(value: object) -> object:
     if not set(named) <= set(PushKind):
         raise wrong(f"must be a comma list of {', '.join(PushKind)}")
     return frozenset(map(PushKind, named))
+
+
+def permission_mode(value: object) -> object:
+    """`ask`, `allow` or `deny`."""
+    if value not in set(PermissionMode):
+        raise wrong(f"must be {', '.join(PermissionMode)}")
+    return PermissionMode(str(value))
+
+
+def turn_extensions(value: object) -> object:
+    """`tools,usage,...`: what callers may be told beyond the specification."""
+    if not isinstance(value, str):
+        return value
+    named = [name.strip() for name in value.split(",")] if value.strip() else []
+    if not set(named) <= TURN_EXTENSIONS:
+        raise wrong(f"must be a comma list of {', '.join(sorted(TURN_EXTENSIONS))}")
+    return frozenset(map(Extension, named))
 
 
 Required = Annotated[str, AfterValidator(required)]

@@ -3,6 +3,9 @@
 Never touches what is stored: every function returns a new value (specification 3.2.4 and 3.1.4).
 """
 
+from collections.abc import Collection
+from typing import Any
+
 from a2a_serverless.tasks.content import LoggedArtifact, LoggedStatus
 from a2a_serverless.tasks.fold import LoggedTask
 from a2a_serverless.tasks.log import ArtifactUpdated, Entry, StatusChanged, TurnSettled, TurnStarted
@@ -26,6 +29,18 @@ def shown_status(entry: Entry) -> LoggedStatus | None:
         case TurnStarted(status=status) | StatusChanged(status=status) | TurnSettled(status=status):
             return status
     return None
+
+
+def is_aside(entry: Entry) -> bool:
+    """Whether the entry only tells what extensions add, for those who activated them."""
+    return isinstance(entry, StatusChanged) and entry.aside
+
+
+def added(entry: Entry, extensions: Collection[str]) -> dict[str, Any]:
+    """What the entry says in metadata under these extensions, by their URIs."""
+    if not isinstance(entry, StatusChanged):
+        return {}
+    return {uri: said for uri, said in entry.metadata.items() if uri in extensions}
 
 
 def shown_artifact(entry: Entry) -> LoggedArtifact | None:

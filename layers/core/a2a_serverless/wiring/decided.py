@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from a2a_serverless.agent import AgentProfile
 from a2a_serverless.bindings.caller import Access, Admittance, Token
 from a2a_serverless.ports import Policy, WebhookPolicy
+from a2a_serverless.protocol.extensions import Extension
 from a2a_serverless.settings import Settings
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ def policy(settings: Settings, described: AgentProfile | None = None) -> Policy:
         streams_per_caller=settings.streams_per_caller,
         rate_limits=settings.rate_limits,
         capabilities=_capabilities(settings),
+        permissions=settings.permissions,
+        extensions=_extensions(settings),
         input_modes=tuple(described.input_modes) if described else (),
         webhooks=WebhookPolicy(
             kinds=settings.webhook_events,
@@ -49,6 +52,12 @@ def _capabilities(settings: Settings) -> frozenset[str]:
         "extended_agent_card": bool(settings.extended_card),
     }
     return frozenset(name for name, here in works.items() if here)
+
+
+def _extensions(settings: Settings) -> frozenset[Extension]:
+    """What callers may be told beyond the specification; updates reach nobody where nothing streams."""
+    told = settings.turn_extensions
+    return (told if settings.streaming else told & {Extension.ARTIFACTS}) | {Extension.PERMISSIONS}
 
 
 def admittance(settings: Settings, clients: "AwsClients | None" = None) -> Admittance:
