@@ -27,6 +27,7 @@ from tests.fakes.world import (
     FakeMetrics,
     FakeRateLimits,
     FakeStreamPlaces,
+    FakeUploads,
 )
 
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "FakeStreamPlaces",
     "FakeTable",
     "FakeTasks",
+    "FakeUploads",
     "FakeWebhooks",
     "fake_ports",
     "fake_webhooks",
@@ -65,12 +67,14 @@ def fake_ports(**overrides: Any) -> Ports:
     """
     clock = overrides.pop("clock", None) or FakeClock()
     table = overrides.pop("table", None) or FakeTable(clock)
+    contents = overrides.pop("contents", None) or FakeContents()
     fakes: dict[str, Any] = {
         "tasks": FakeTasks(table),
         "admissions": FakeAdmissions(table),
         "contexts": FakeContexts(table),
         "executions": FakeExecutions(),
-        "contents": FakeContents(),
+        "contents": contents,
+        "uploads": FakeUploads(contents, clock),
         "streams": FakeStreamPlaces(clock),
         "rate_limits": FakeRateLimits(clock),
         "due": FakeDue(table),

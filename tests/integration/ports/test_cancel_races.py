@@ -29,7 +29,7 @@ from a2a_serverless.protocol.objects import Message, Part, Role, TaskState
 from a2a_serverless.protocol.requests import CancelTaskRequest, SendMessageRequest, SubscribeToTaskRequest
 from a2a_serverless.tasks.lifecycle import TERMINAL
 from a2a_serverless.tasks.log import LoggedEvent, TaskKey, TurnSettled
-from tests.fakes.ports import FakeExecutions, FakeIncidents, FakeMetrics
+from tests.fakes.ports import FakeContents, FakeExecutions, FakeIncidents, FakeMetrics, FakeUploads
 from tests.integration.ports.conftest import Start, emulators
 from tests.integration.ports.samples import received, write
 from tests.integration.ports.world import TENANT, StoredWorld, World
@@ -211,6 +211,7 @@ def ports_of(world: World) -> Ports:
         contexts=world.contexts,
         executions=FakeExecutions(),
         contents=world.contents,
+        uploads=FakeUploads(FakeContents(), bell),
         streams=world.streams,
         due=world.due,
         incidents=FakeIncidents(),

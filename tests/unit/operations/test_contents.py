@@ -112,13 +112,12 @@ def test_two_writers_of_one_position_never_share_an_object() -> None:
 
 
 def test_an_address_is_kept_as_it_is() -> None:
-    world = World()
     part = Part(url="https://example.com/x", media_type="image/png", filename="x.png")
+    world = World(agent=plays(ArtifactChunk("a", parts=[part])))
 
-    task = sent(world, message("m", part))
+    task = world.said("m")
 
-    assert task.history[0].parts == (part,)
-    assert world.contents.stored == {}
+    assert task.artifacts[0].parts == (part,)
 
 
 # --- how it is shown -------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from a2a_serverless.agent import ArtifactChunk, AuthRequired, InputRequired, Working
-from a2a_serverless.operations.send import accepts
+from a2a_serverless.operations.inputs import accepts
 from a2a_serverless.operations.turns import run_turn
 from a2a_serverless.ports import Answer, ContextKey, ContextRow, ContextStore, Policy, TurnKey
 from a2a_serverless.protocol.errors import (
@@ -377,8 +377,7 @@ def test_media_types_match_whatever_their_parameters_and_case(
         (Part(data=None), "application/json"),
         (Part(raw=b"x"), "application/octet-stream"),
         (Part(raw=b"x", media_type="image/png"), None),
-        (Part(url="https://example.com/x"), None),
-        (Part(url="https://example.com/x", media_type="video/mp4"), "video/mp4"),
+        (Part(url="file:///x", media_type="video/mp4"), "video/mp4"),
     ],
 )
 def test_a_part_of_a_type_the_agent_does_not_take_is_refused_by_name(part: Part, refused: str | None) -> None:

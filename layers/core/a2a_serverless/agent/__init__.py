@@ -9,6 +9,7 @@ AWS, so that an agent runs and is tested anywhere.
         yield ArtifactChunk("report", "Everything is fine.")
 """
 
+from a2a_serverless.agent.attachments import Attachment
 from a2a_serverless.agent.permissions import Permission
 from a2a_serverless.agent.profile import AgentProfile, CardAdditions, ExtendedCard
 from a2a_serverless.agent.turn import Agent, Host, Turn
@@ -28,7 +29,7 @@ from a2a_serverless.agent.updates import (
     Usage,
     Working,
 )
-from a2a_serverless.agent.workspace import MemoryWorkspace, Workspace, WorkspaceFile
+from a2a_serverless.agent.workspace import MemoryWorkspace, Workspace, WorkspaceFile, WorkspaceFullError
 from a2a_serverless.protocol.card import AgentProvider, AgentSkill
 from a2a_serverless.protocol.objects import Artifact, Message, Part
 
@@ -40,6 +41,7 @@ __all__ = [
     "Artifact",
     "ArtifactChunk",
     "ArtifactFile",
+    "Attachment",
     "AuthRequired",
     "CardAdditions",
     "Completed",
@@ -62,4 +64,5 @@ __all__ = [
     "Working",
     "Workspace",
     "WorkspaceFile",
+    "WorkspaceFullError",
 ]

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, MutableMapping, Se
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from a2a_serverless.agent.attachments import Attachment, attached
 from a2a_serverless.agent.permissions import Permission
 from a2a_serverless.agent.updates import Update
 from a2a_serverless.agent.workspace import MemoryWorkspace, Workspace
@@ -31,14 +32,17 @@ class Turn:
     """One turn of a task, as given to the agent.
 
     Attributes:
-        message: the message that started the turn; its raw content arrives as bytes.
+        message: the message that started the turn; its raw content arrives as bytes. A file that it names
+        does so too if it is small (4 MiB, all of them together), and is a part with its `url` if it is not.
         task_id, context_id: which task, in which conversation.
         history: earlier messages of the task, oldest first, without `message`.
         artifacts: what earlier turns produced.
         state: anything JSON can hold, kept in the conversation from turn to turn; change it in place.
         caller: verified claims about who sent the message.
         accepted_output_modes: media types the caller would like.
-        workspace: the files of the conversation.
+        workspace: the files of the conversation, those that the message names among them.
+        attachments: what the message brought as bytes or as files, each with what is known of it; of any
+        size, for its bytes are fetched when they are asked for.
         segment: 1, and one more after every checkpoint that ended an invocation.
     """
 
@@ -52,7 +56,12 @@ class Turn:
     caller: Mapping[str, str] = field(default_factory=dict)
     accepted_output_modes: Sequence[str] = ()
     workspace: Workspace = field(default_factory=MemoryWorkspace)
+    attachments: Sequence[Attachment] = ()
     segment: int = 1
+
+    def __post_init__(self) -> None:
+        """Without a host that knows better, what the message holds is what came along."""
+        self.attachments = self.attachments or attached(self.message)
 
     def remaining_seconds(self) -> float:
         """Seconds until this invocation is cut off; a longer turn calls `checkpoint` on the way."""

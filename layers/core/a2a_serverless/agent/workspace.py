@@ -1,4 +1,4 @@
-"""The files of a conversation, as its agent sees them: kept from turn to turn, seen by nobody else.
+"""The files of a conversation, as its agent sees them: kept from turn to turn, shown to nobody else.
 
 What a turn writes becomes the conversation's when the turn has settled; a turn that crashed or was cancelled
 leaves nothing behind. Names are relative paths with `/`; none leads out.
@@ -8,6 +8,8 @@ import hashlib
 from collections.abc import AsyncIterable, AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
+
+from a2a_serverless.protocol.files import inner
 
 
 @dataclass(frozen=True)
@@ -20,8 +22,12 @@ class WorkspaceFile:
     sha256: str
 
 
+class WorkspaceFullError(Exception):
+    """The conversation keeps as many files as it may, or the file has more bytes than one may have."""
+
+
 class Workspace(Protocol):
-    """The files of a conversation."""
+    """The files of a conversation: what its agent wrote, and what its caller sent along."""
 
     async def list(self, prefix: str = "") -> Sequence[WorkspaceFile]:
         """The files whose names begin with `prefix`, by name."""
@@ -38,7 +44,12 @@ class Workspace(Protocol):
         content: bytes | AsyncIterable[bytes],
         media_type: str = "application/octet-stream",
     ) -> WorkspaceFile:
-        """Write a file, in place of one of the same name. Raises ValueError for a name that leads out."""
+        """Write a file, in place of one of the same name.
+
+        Raises:
+            ValueError: the name leads out, or cannot be kept.
+            WorkspaceFullError: there are too many files, or this one is too large.
+        """
 
     async def delete(self, name: str) -> None:
         """Take a file away; quiet when there is none."""
@@ -86,17 +97,3 @@ class MemoryWorkspace:
     async def delete(self, name: str) -> None:
         """See `Workspace.delete`."""
         self.files.pop(name, None)
-
-
-MOST_NAME = 512
-"""Bytes of a file's name."""
-
-
-def inner(name: str) -> str:
-    """The name, if it stays inside; raises ValueError for one that leads out or cannot be stored."""
-    steps = name.split("/")
-    if not name or any(step in ("", ".", "..") for step in steps) or "\\" in name:
-        raise ValueError("a file's name is a relative path without empty, . or .. steps")
-    if len(name.encode()) > MOST_NAME or not name.isprintable():
-        raise ValueError(f"a file's name is at most {MOST_NAME} bytes of printable characters")
-    return name

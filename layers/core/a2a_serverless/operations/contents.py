@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from a2a_serverless.ports import Caller, Contents, Ports
 from a2a_serverless.protocol.errors import TaskNotFoundError
+from a2a_serverless.protocol.files import file_url
 from a2a_serverless.protocol.objects import Artifact, Message, Part, Task, TaskStatus
 from a2a_serverless.tasks.content import (
     ContentKind,
@@ -50,7 +51,7 @@ def media_type_of(part: Part, kind: ContentKind) -> str:
 
 def stow(ports: Ports, parts: Sequence[Part], prefix: str, writer: str) -> tuple[LoggedPart, ...]:
     """The parts as they go into the log: the biggest are put away until the rest fits the log's limit."""
-    kept = [logged(part) for part in parts]
+    kept = [part if isinstance(part, LoggedPart) else logged(part) for part in parts]
     sizes = {index: len(found[1]) for index, part in enumerate(kept) if (found := content_of(part))}
     inline = sum(sizes.values())
     for index in sorted(sizes, key=lambda index: sizes[index], reverse=True):
@@ -130,7 +131,9 @@ class Shown:
         return tuple(self._part(part, f"{place}/{index}") for index, part in enumerate(parts, after))
 
     def _part(self, part: LoggedPart, place: str) -> Part:
-        size, digest, kind = _measure(part)
+        if part.stored is not None and part.stored.file is not None:
+            return inlined(self.ports.contents, part)
+        size, digest, kind = measured(part)
         if kind is None or size <= min(self.ports.policy.inline_limit, self.left):
             self.left -= size
             return inlined(self.ports.contents, part)
@@ -143,7 +146,8 @@ class Shown:
         )
 
 
-def _measure(part: LoggedPart) -> tuple[int, str, ContentKind | None]:
+def measured(part: LoggedPart) -> tuple[int, str, ContentKind | None]:
+    """How many bytes of content a part has, their digest, and of which kind it is if it has any."""
     if part.stored is not None:
         return part.stored.byte_size, part.stored.sha256, part.stored.kind
     found = content_of(part)
@@ -152,12 +156,16 @@ def _measure(part: LoggedPart) -> tuple[int, str, ContentKind | None]:
     return len(found[1]), hashlib.sha256(found[1]).hexdigest(), found[0]
 
 
-def inlined(contents: Contents, part: LoggedPart) -> Part:
-    """The part with its content brought back, whatever its size."""
+def inlined(contents: Contents, part: LoggedPart, *, files: bool = False) -> Part:
+    """The part with its content brought back, whatever its size; of a file it names only with `files`."""
     described = {"media_type": part.media_type, "filename": part.filename, "metadata": part.metadata}
     if part.stored is None:
         fields = {name: getattr(part, name) for name in part.model_fields_set if name != "stored"}
         return Part(**fields)
+    named = part.stored.file
+    if named is not None and not files:
+        told = {"byteSize": part.stored.byte_size, "sha256": part.stored.sha256}
+        return Part(url=file_url(named.name), **{**described, "metadata": {**part.metadata, **told}})
     content = contents.get(part.stored.key)
     match part.stored.kind:
         case ContentKind.TEXT:

@@ -4,16 +4,26 @@ Content that was put away is fetched when the agent looks at it, except that of 
 is logged and what a turn looks like from inside, and writes nothing.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from typing import Any, Generic, TypeVar, overload
 
-from a2a_serverless.agent import Artifact, Host, Message, Turn
-from a2a_serverless.operations.contents import inlined
-from a2a_serverless.operations.memory import read_state
+from a2a_serverless.agent import Artifact, Attachment, Host, Message, Turn
+from a2a_serverless.agent.attachments import INLINE
+from a2a_serverless.operations.contents import BINARY, inlined, measured
+from a2a_serverless.operations.memory import recall
+from a2a_serverless.operations.workspace import KeptWorkspace, pieces
 from a2a_serverless.ports import Ports, TurnKey
+from a2a_serverless.protocol.files import file_url
 from a2a_serverless.protocol.objects import Part
-from a2a_serverless.tasks.content import LoggedArtifact, LoggedMessage, LoggedPart
+from a2a_serverless.tasks.content import (
+    ContentKind,
+    ContentPointer,
+    KeptFile,
+    LoggedArtifact,
+    LoggedMessage,
+    LoggedPart,
+)
 from a2a_serverless.tasks.fold import LoggedTask
 
 Kept = TypeVar("Kept")
@@ -23,18 +33,75 @@ def turn_for(ports: Ports, key: TurnKey, task: LoggedTask, host: Host) -> Turn:
     """The turn as its agent sees it, once its segment was begun."""
     record = task.record_of(key.turn)
     *earlier, message = task.history
+    memory = recall(ports, key, task.state)
+    workspace = KeptWorkspace(ports, key, task.context_id, task.expires, dict(memory.files))
+    if not (task.state or "").rpartition("/")[2].startswith(f"{key.name}-"):
+        workspace.take_in(_named_files(message))
     return Turn(
-        message=_message(ports, message),
+        message=_handed_over(ports, message),
         task_id=task.task_id,
         context_id=task.context_id,
         host=host,
         history=_BroughtBack([partial(_message, ports, one) for one in earlier]),
         artifacts=_BroughtBack([partial(_artifact, ports, one) for one in task.artifacts]),
-        state=read_state(ports, key, task.state),
+        state=memory.state,
         caller=dict(record.claims),
         accepted_output_modes=record.accepted_output_modes,
+        workspace=workspace,
+        attachments=[
+            _attachment(ports, index, part) for index, part in enumerate(message.parts) if _is_bytes(part)
+        ],
         segment=task.segments,
     )
+
+
+def _named_files(message: LoggedMessage) -> dict[str, KeptFile]:
+    """The files that a message named, as they were when it was admitted."""
+    return {
+        part.stored.file.name: KeptFile.of(part.stored, part.stored.file, part.media_type or BINARY)
+        for part in message.parts
+        if part.stored and part.stored.file
+    }
+
+
+def _handed_over(ports: Ports, message: LoggedMessage) -> Message:
+    """The message of the turn: files that are small come as bytes, as if the message had held them."""
+    left = ports.policy.files.handed_over
+    parts = []
+    for part in message.parts:
+        whole = part.stored is not None and part.stored.file is not None and part.stored.byte_size <= left
+        if part.stored is not None and whole:
+            left -= part.stored.byte_size
+        parts.append(inlined(ports.contents, part, files=whole))
+    return Message(**{**_fields(message), "parts": tuple(parts)})
+
+
+def _is_bytes(part: LoggedPart) -> bool:
+    return part.raw is not None or (part.stored is not None and part.stored.kind is ContentKind.RAW)
+
+
+def _attachment(ports: Ports, index: int, part: LoggedPart) -> Attachment:
+    size, digest, _ = measured(part)
+    stored = part.stored
+    named = stored.file if stored else None
+    return Attachment(
+        part=index,
+        filename=part.filename,
+        media_type=part.media_type or BINARY,
+        byte_size=size,
+        sha256=digest,
+        source=file_url(named.name) if named else INLINE,
+        begin=partial(_begin, ports, stored, part.raw or b""),
+    )
+
+
+async def _begin(ports: Ports, stored: ContentPointer | None, content: bytes) -> AsyncIterator[bytes]:
+    if stored is None:
+        if content:
+            yield content
+        return
+    async for piece in pieces(partial(ports.contents.pieces, stored.key)):
+        yield piece
 
 
 def _fields(logged: LoggedMessage | LoggedArtifact) -> dict[str, Any]:

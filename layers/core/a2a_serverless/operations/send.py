@@ -3,16 +3,13 @@
 from collections.abc import Generator
 
 from a2a_serverless.operations.admit import admit, sole_waiting
-from a2a_serverless.operations.contents import Shown, content_of, media_type_of
+from a2a_serverless.operations.contents import Shown
 from a2a_serverless.operations.follow import until_settled
+from a2a_serverless.operations.inputs import check_parts
 from a2a_serverless.operations.webhooks import check_config
 from a2a_serverless.ports import Caller, Ports
-from a2a_serverless.protocol.errors import (
-    ContentTypeNotSupportedError,
-    InternalError,
-    PushNotificationNotSupportedError,
-)
-from a2a_serverless.protocol.objects import Message, Part, Role
+from a2a_serverless.protocol.errors import InternalError, PushNotificationNotSupportedError
+from a2a_serverless.protocol.objects import Message, Role
 from a2a_serverless.protocol.requests import SendMessageConfiguration, SendMessageRequest, SendMessageResponse
 
 
@@ -27,7 +24,8 @@ def send_message(
     Raises:
         ContentTypeNotSupportedError: a part is of a media type that the agent does not take.
         PushNotificationNotSupportedError: a webhook is asked for and this deployment delivers none.
-        InvalidParamsError: the webhook is none we call, or the task has as many as it may have.
+        InvalidParamsError: the webhook is none we call, or the task has as many as it may have; a part is
+        too large or no such content as it says, or the message says nothing.
         A2AError: whatever `admit` refuses.
     """
     configuration = request.configuration or SendMessageConfiguration()
@@ -51,31 +49,7 @@ def check_message(ports: Ports, request: SendMessageRequest, configuration: Send
         if "push_notifications" not in ports.policy.capabilities:
             raise PushNotificationNotSupportedError
         check_config(ports, webhook)
-    for index, part in enumerate(request.message.parts):
-        media_type = declared_type(part)
-        if media_type is not None and not accepts(ports.policy.input_modes, media_type):
-            raise ContentTypeNotSupportedError(
-                f"The agent takes {', '.join(ports.policy.input_modes)}.",
-                metadata={"field": f"message.parts[{index}].mediaType", "mediaType": media_type[:128]},
-            )
-
-
-def declared_type(part: Part) -> str | None:
-    """The part's media type, said or implied by its kind; None for an address that does not say."""
-    found = content_of(part)
-    return media_type_of(part, found[0]) if found else part.media_type
-
-
-def accepts(modes: tuple[str, ...], media_type: str) -> bool:
-    """Whether a media type is among the modes; parameters and case do not count, `type/*` and `*/*` match."""
-    if not modes:
-        return True
-    plain = _plain(media_type)
-    return any(mode in ("*/*", plain, f"{plain.partition('/')[0]}/*") for mode in map(_plain, modes))
-
-
-def _plain(media_type: str) -> str:
-    return media_type.partition(";")[0].strip().lower()
+    check_parts(ports.policy, request.message.parts)
 
 
 def instant_answer(ports: Ports, caller: Caller, message: Message) -> Message | None:

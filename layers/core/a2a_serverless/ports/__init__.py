@@ -17,6 +17,7 @@ from a2a_serverless.ports.executions import Executions, ExecutionStatus, TurnKey
 from a2a_serverless.ports.limits import OperationClass, RateLimit, RateLimits
 from a2a_serverless.ports.streams import StreamKey, StreamPlaces
 from a2a_serverless.ports.tasks import Head, PositionTakenError, TaskPage, TaskQuery, TaskStore
+from a2a_serverless.ports.uploads import FilePolicy, Uploads
 from a2a_serverless.ports.webhooks import WebhookPolicy, WebhookPorts
 from a2a_serverless.ports.world import Clock, Due, DueIndex, Identifiers, Incidents, Metrics
 from a2a_serverless.protocol.extensions import Extension, PermissionMode
@@ -38,6 +39,7 @@ __all__ = [
     "DueIndex",
     "ExecutionStatus",
     "Executions",
+    "FilePolicy",
     "Head",
     "Holder",
     "Identifiers",
@@ -54,6 +56,7 @@ __all__ = [
     "TaskStore",
     "TurnKey",
     "Upload",
+    "Uploads",
     "WebhookPolicy",
     "WebhookPorts",
     "owner_of",
@@ -84,7 +87,7 @@ class Policy:
         settles. due_after: how long something may be outstanding before the sweeper looks at it.
         permissions: who decides when the agent asks for permission. extensions: what is recorded and shown
         beyond the specification.
-        webhooks: what was decided about webhooks.
+        webhooks: what was decided about webhooks. files: what was decided about files of conversations.
     """
 
     retention: timedelta = timedelta(days=30)
@@ -106,6 +109,7 @@ class Policy:
     permissions: PermissionMode = PermissionMode.ASK
     extensions: frozenset[Extension] = frozenset()
     webhooks: WebhookPolicy = field(default_factory=WebhookPolicy)
+    files: FilePolicy = field(default_factory=FilePolicy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +124,7 @@ class Ports:
     contexts: ContextStore
     executions: Executions
     contents: Contents
+    uploads: Uploads
     streams: StreamPlaces
     due: DueIndex
     incidents: Incidents

@@ -19,6 +19,10 @@ MAX_PARTS = 100
 MAX_NAMED = 100
 """Extensions, and other tasks, that a message may name; media types that a client may want."""
 MAX_METADATA_BYTES = 64 * 1024
+MAX_TEXT_BYTES = 1024 * 1024
+"""Of one part that is text: a text, any JSON, or raw bytes of a type of text."""
+MAX_RAW_BYTES = 4 * 1024 * 1024
+"""Of one part of raw bytes that are no text. In base64 they just fit into what a function may be sent."""
 MAX_MESSAGE_ID = 256
 MAX_PAGE_SIZE = 100
 
@@ -26,7 +30,9 @@ ID = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9_.:-]{1,128}")
 """Ids are steps of addresses, where a dot or two would mean another place."""
 
 TENANT = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-RESERVED_TENANTS = frozenset({"tasks", "artifacts", "extendedAgentCard", "health", ".well-known", ".", ".."})
+RESERVED_TENANTS = frozenset(
+    {"tasks", "artifacts", "contexts", "extendedAgentCard", "health", ".well-known", ".", ".."}
+)
 """First segments of our own routes, which a tenant's prefix could be mistaken for, and path steps."""
 
 LISTS = (

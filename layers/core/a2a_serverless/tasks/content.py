@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from a2a_serverless.protocol.objects import Artifact, Message, Part, TaskStatus
 from a2a_serverless.protocol.protojson import ProtoModel
+from a2a_serverless.protocol.scalars import Timestamp
 
 
 class ContentKind(StrEnum):
@@ -20,13 +21,54 @@ class ContentKind(StrEnum):
     DATA = "data"
 
 
+class NamedFile(ProtoModel):
+    """Which file of its conversation a part named, when its bytes were put where they lie.
+
+    `version` is the caller's upload that they are of; None for what an agent wrote.
+    """
+
+    name: str
+    stored_at: Timestamp
+    version: str | None = None
+
+
 class ContentPointer(ProtoModel):
-    """Where the content of a part lies, how many bytes it has, and their SHA-256 in hexadecimal."""
+    """Where the content of a part lies, how many bytes it has, and their SHA-256 in hexadecimal.
+
+    `file` says that the part named a file and does not hold the bytes itself.
+    """
 
     key: str
     byte_size: int
     sha256: str
     kind: ContentKind
+    file: NamedFile | None = None
+
+
+class KeptFile(ProtoModel):
+    """A file that a conversation keeps: where its bytes lie and since when, how many, and their SHA-256.
+
+    `version` is the last upload under its name that the conversation took in, whoever wrote it since.
+    """
+
+    key: str
+    byte_size: int
+    sha256: str
+    media_type: str
+    stored_at: Timestamp
+    version: str | None = None
+
+    @classmethod
+    def of(cls, pointer: ContentPointer, named: NamedFile, media_type: str) -> "KeptFile":
+        """The file that a part named."""
+        return cls(
+            key=pointer.key,
+            byte_size=pointer.byte_size,
+            sha256=pointer.sha256,
+            media_type=media_type,
+            stored_at=named.stored_at,
+            version=named.version,
+        )
 
 
 class LoggedPart(Part):

@@ -12,6 +12,7 @@ from a2a_serverless.adapters.dynamodb_streams import DynamoStreamPlaces
 from a2a_serverless.adapters.dynamodb_table import DynamoTable
 from a2a_serverless.adapters.dynamodb_tasks import DynamoTasks
 from a2a_serverless.adapters.s3_contents import S3Contents
+from a2a_serverless.adapters.s3_uploads import S3Uploads
 from a2a_serverless.adapters.stepfunctions_executions import StepFunctionsExecutions
 from a2a_serverless.adapters.system_clock import SystemClock
 from a2a_serverless.adapters.uuid_identifiers import UuidIdentifiers
@@ -33,13 +34,15 @@ def ports(
     """The ports made real on AWS. Without a policy of its own, one that knows nothing of the agent."""
     clock, identifiers, clients = SystemClock(), UuidIdentifiers(), clients or AwsClients()
     table = DynamoTable(clients.dynamodb(), settings.tasks_table, clock)
-    contents = S3Contents(late(clients.s3), settings.content_bucket)
+    s3 = late(clients.s3)
+    contents = S3Contents(s3, settings.content_bucket)
     return Ports(
         tasks=DynamoTasks(table, contents, identifiers),
         admissions=DynamoAdmissions(table, contents, identifiers),
         contexts=DynamoContexts(table),
         executions=StepFunctionsExecutions(late(clients.stepfunctions), settings.turn_state_machine_arn),
         contents=contents,
+        uploads=S3Uploads(s3, settings.content_bucket),
         streams=DynamoStreamPlaces(table),
         due=DynamoDue(table),
         incidents=late(lambda: incidents(settings, identifiers)),
