@@ -32,6 +32,7 @@ from a2a_serverless.client.failures import (
 )
 from a2a_serverless.client.interfaces import Chosen, choose
 from a2a_serverless.client.options import Limits, Options, Retries, Timeouts
+from a2a_serverless.client.streams import Stream
 
 __all__ = [
     "ApiKey",
@@ -49,6 +50,7 @@ __all__ = [
     "Options",
     "PassedOver",
     "Retries",
+    "Stream",
     "StreamCutError",
     "TimedOutError",
     "Timeouts",

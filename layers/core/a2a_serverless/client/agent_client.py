@@ -10,14 +10,14 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any, Self, TypeVar
 
+from a2a_serverless.client.answers import present, read
 from a2a_serverless.client.connection import Connection, http_client
 from a2a_serverless.client.discovery import CardCache, Trust, discover
-from a2a_serverless.client.failures import UnexpectedAnswerError
 from a2a_serverless.client.interfaces import Chosen, choose
 from a2a_serverless.client.options import Options
+from a2a_serverless.client.streams import Stream
 from a2a_serverless.client.wire import binding_for
 from a2a_serverless.protocol.card import AgentCard
-from a2a_serverless.protocol.errors import InvalidParamsError
 from a2a_serverless.protocol.objects import Message, Part, Role, Task, TaskState
 from a2a_serverless.protocol.operations import OPERATION_OF_METHOD
 from a2a_serverless.protocol.protojson import ProtoModel
@@ -88,6 +88,26 @@ class Client:
         params = sending(message, configuration, metadata)
         return await self._call("SendMessage", params, SendMessageResponse)
 
+    def send_streaming_message(
+        self,
+        message: Message | str,
+        *,
+        configuration: SendMessageConfiguration | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Stream:
+        """Say something and follow what comes of it, until the task ends or waits for the caller (3.1.2).
+
+        Where the card announces no streaming the task is looked at every `Options.poll_seconds` instead.
+        """
+        return self._stream("SendStreamingMessage", sending(message, configuration, metadata))
+
+    def subscribe_to_task(self, task_id: str, *, last_event_id: str | None = None) -> Stream:
+        """Follow a task that has not ended: the task as it stands, then what happens to it (3.1.6).
+
+        With the `last_event_id` of an earlier stream, of a server that gives ids: the task as it stood then.
+        """
+        return self._stream("SubscribeToTask", {"id": task_id}, last_event_id)
+
     async def get_task(self, task_id: str, *, history_length: int | None = None) -> Task:
         """A task as it stands (3.1.3)."""
         return await self._call("GetTask", present(id=task_id, historyLength=history_length), Task)
@@ -149,6 +169,16 @@ class Client:
         self.card = await self._call("GetExtendedAgentCard", {}, AgentCard)
         return self.card
 
+    def _stream(self, method: str, params: dict[str, Any], last_event_id: str | None = None) -> Stream:
+        return Stream(
+            self._connection,
+            self._binding,
+            method,
+            params,
+            streaming=bool(self.card.capabilities.streaming),
+            last_event_id=last_event_id,
+        )
+
     async def _call(self, method: str, params: dict[str, Any], kind: type[T]) -> T:
         return read(kind, await self._asked(method, params))
 
@@ -200,19 +230,3 @@ def sending(
         configuration=configuration.to_dict() if configuration is not None else None,
         metadata=metadata,
     )
-
-
-def present(**fields: Any) -> dict[str, Any]:  # noqa: ANN401  JSON is any of six types
-    """The fields that are set: in ProtoJSON the others are left out."""
-    return {name: value for name, value in fields.items() if value is not None}
-
-
-def read(kind: type[T], value: object) -> T:
-    """An object of the protocol from an answer's JSON; raises UnexpectedAnswerError for what is none."""
-    try:
-        return kind.from_dict(value)
-    except InvalidParamsError as error:
-        blamed = "; ".join(f"{each.field or 'it'} {each.description}" for each in error.violations)
-        raise UnexpectedAnswerError(
-            f"the answer is no {kind.__name__.removeprefix('Received')}: {blamed}"
-        ) from None

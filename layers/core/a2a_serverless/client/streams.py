@@ -1,0 +1,331 @@
+"""A task followed to where it ends or waits, whatever happens to the connection on the way.
+
+A stream that breaks is taken up again: with `Last-Event-ID` where its server gives ids, otherwise by
+subscribing or looking again and telling what was missed. So what was told is told once, and nothing is
+lost. A stream has ended when its task has, or waits for the caller, or when all there was is a message; one
+that stops before that was cut. Agents that do not stream are looked at every so often, with the same result.
+"""
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from types import TracebackType
+from typing import Any, Self
+
+from a2a_serverless.client.answers import read
+from a2a_serverless.client.connection import Connection, media_type, pause_before, repeatable, understood
+from a2a_serverless.client.event_streams import Event, EventReader, EventTooLargeError
+from a2a_serverless.client.failures import (
+    StreamCutError,
+    TimedOutError,
+    UnavailableError,
+    UnexpectedAnswerError,
+    UnknownError,
+    UnreachableError,
+)
+from a2a_serverless.client.view import TaskView
+from a2a_serverless.client.wire import EVENT_STREAM, Binding
+from a2a_serverless.protocol.errors import (
+    InternalError,
+    InvalidParamsError,
+    MethodNotFoundError,
+    RateLimitedError,
+    UnsupportedOperationError,
+)
+from a2a_serverless.protocol.events import StreamResponse
+from a2a_serverless.protocol.objects import Task, TaskState
+from a2a_serverless.protocol.operations import OPERATION_OF_METHOD, Operation
+from a2a_serverless.protocol.requests import SendMessageResponse
+from a2a_serverless.tasks.lifecycle import TERMINAL, WAITING
+
+LASTING = 30.0
+"""Seconds after which a connection that broke counts as one that had worked, whatever it told."""
+
+REMEMBERED = 1024
+"""Ids of events that are known again when they come a second time."""
+
+LOOKS = 10
+"""Looks after which a question that is still asked is taken for a new one."""
+
+PASSING = (UnreachableError, TimedOutError, UnavailableError, RateLimitedError, InternalError, UnknownError)
+"""What a stream may break with while its task goes on."""
+
+
+@dataclass(slots=True)
+class Told:
+    """Which events were told: an id that comes again with the same content is a repetition."""
+
+    ids: "OrderedDict[str, bytes]" = field(default_factory=OrderedDict)
+
+    def is_new(self, event_id: str | None, response: StreamResponse) -> bool:
+        """Whether an event was not told yet; it counts as told from now on."""
+        if event_id is None:
+            return True
+        content = hashlib.sha256(response.to_json().encode()).digest()
+        if self.ids.get(event_id) == content:
+            return False
+        self.ids[event_id] = content
+        if len(self.ids) > REMEMBERED:
+            self.ids.popitem(last=False)
+        return True
+
+
+class Stream:
+    """What happens to a task, as an asynchronous iterator of `StreamResponse`; iterate once, in `async with`.
+
+    Attributes:
+        last_event_id: the place in the stream, where the server gives ids; `subscribe_to_task` goes on there.
+        interruptions: how often the stream was taken up again.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        binding: Binding,
+        method: str,
+        params: dict[str, Any],
+        *,
+        streaming: bool,
+        last_event_id: str | None = None,
+    ) -> None:
+        self.last_event_id = last_event_id
+        self.interruptions = 0
+        self._connection = connection
+        self._binding = binding
+        self._opening = OPERATION_OF_METHOD[method]
+        self._params = params
+        self._streaming = streaming
+        message = params.get("message", {})
+        self._follows_up = bool(message.get("taskId"))
+        self._view = TaskView(message.get("messageId"))
+        self._told = Told()
+        self._over = False
+        self._begun = False
+        self._stale = False
+        self._wants: float | None = None
+        self._events = self._until_over()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Hang up; the task goes on."""
+        await self._events.aclose()
+
+    def __aiter__(self) -> AsyncIterator[StreamResponse]:
+        return self._events
+
+    @property
+    def task(self) -> Task | None:
+        """The task as told so far, its artifacts put together; None if there is none (yet)."""
+        return self._view.task
+
+    @property
+    def task_id(self) -> str | None:
+        """The id of the task, as soon as it is known."""
+        return self._view.task_id or (self._params.get("id") if not self._sends else None)
+
+    @property
+    def state(self) -> TaskState | None:
+        """The state that was told last."""
+        return self._view.state
+
+    @property
+    def _sends(self) -> bool:
+        return self._opening.method != "SubscribeToTask"
+
+    async def _until_over(self) -> AsyncGenerator[StreamResponse]:
+        clock = asyncio.get_running_loop().time
+        attempt = 1
+        while True:
+            opened = clock()
+            reason: Exception
+            try:
+                async with aclosing(self._connected()) as responses:
+                    async for response in responses:
+                        attempt = 1
+                        yield response
+                if self._stops_here():
+                    return
+                reason = UnreachableError("the stream stopped before its task did", request_sent=True)
+            except PASSING as error:
+                if not self._begun and not self._may_open_again(error):
+                    raise
+                if self._over:
+                    return
+                reason = error
+            except UnexpectedAnswerError as error:
+                if not self._begun or (error.http_status or 0) < HTTPStatus.INTERNAL_SERVER_ERROR:
+                    raise
+                reason = error
+            attempt = 1 if clock() - opened > LASTING else attempt
+            await self._pause(attempt, reason)
+            attempt += 1
+            self.interruptions += 1
+
+    def _may_open_again(self, error: Exception) -> bool:
+        match error:
+            case UnreachableError(request_sent=sent):
+                resend = self._connection.options.retries.resend
+                return not sent or repeatable(self._opening, self._params, resend=resend)
+            case TimedOutError(phase=phase):
+                return phase == "connect"
+        return isinstance(error, UnavailableError | RateLimitedError)
+
+    def _stops_here(self) -> bool:
+        """Whether a stream may stop where this one did."""
+        return self._over or (self.state in WAITING and not self._stale)
+
+    async def _pause(self, attempt: int, reason: Exception) -> None:
+        """Wait before the next attempt. Raises StreamCutError where there is to be none."""
+        retries = self._connection.options.retries
+        asked = getattr(reason, "retry_after", None) or self._wants or 0.0
+        if attempt >= retries.attempts or asked > retries.longest_wait:
+            if not self._begun:
+                raise reason
+            text = f"the stream was cut and could not be taken up again: {reason}"
+            raise StreamCutError(text, task_id=self.task_id, last_event_id=self.last_event_id) from reason
+        await asyncio.sleep(max(asked, pause_before(attempt + 1, retries.first_pause, retries.longest_pause)))
+
+    async def _connected(self) -> AsyncGenerator[StreamResponse]:
+        """What one connection tells that was not told before."""
+        if not self._streaming:
+            responses = self._looked_at()
+        elif not self._begun:
+            responses = self._streamed(self._opening, self._params, self.last_event_id)
+        else:
+            responses = self._taken_up()
+        async with aclosing(responses):
+            async for response in responses:
+                yield response
+
+    async def _taken_up(self) -> AsyncGenerator[StreamResponse]:
+        subscribe = OPERATION_OF_METHOD["SubscribeToTask"]
+        try:
+            params = {"id": self.task_id}
+            async with aclosing(self._streamed(subscribe, params, self.last_event_id)) as responses:
+                async for response in responses:
+                    yield response
+        except InvalidParamsError:
+            if self.last_event_id is None:
+                raise
+            self.last_event_id = None  # the server does not know its own id any more
+        except (UnsupportedOperationError, MethodNotFoundError):
+            for response in self._caught_up(await self._look()):
+                yield response
+            self._streaming = self._over
+
+    async def _streamed(
+        self, operation: Operation, params: Mapping[str, Any], last_event_id: str | None
+    ) -> AsyncGenerator[StreamResponse]:
+        connection, binding = self._connection, self._binding
+        asked = binding.ask(operation, params)
+        async with connection.open(asked, last_event_id) as response:
+            if response.status_code != HTTPStatus.OK or media_type(response) != EVENT_STREAM:
+                answered = await connection.whole(response, connection.options.limits.answer)
+                understood(binding, asked, answered)
+                raise UnexpectedAnswerError(
+                    f"the answer is no stream but {answered.media_type or 'of no kind'}",
+                    http_status=answered.status,
+                    excerpt=answered.excerpt,
+                )
+            first = True
+            async for event in self._read(connection.pieces(response)):
+                told = read(StreamResponse, binding.frame(asked, event.data))
+                for each in self._new(told, event.id, first=first):
+                    yield each
+                if self._over:
+                    return
+                first = False
+
+    async def _read(self, pieces: AsyncIterator[bytes]) -> AsyncGenerator[Event]:
+        reader = EventReader(self._connection.options.limits.event)
+        try:
+            async for piece in pieces:
+                for event in reader.feed(piece):
+                    self._wants = reader.retry
+                    yield event
+        except EventTooLargeError:
+            raise UnexpectedAnswerError("an event is longer than what is read") from None
+
+    def _new(self, told: StreamResponse, event_id: str | None, *, first: bool) -> list[StreamResponse]:
+        """What a frame tells that was not told before."""
+        self._check(told)
+        again = self._begun and first and told.task is not None
+        place, self.last_event_id = self.last_event_id, event_id or self.last_event_id
+        if again and told.task is not None:
+            if event_id is not None and event_id == place:
+                return []  # the server knows where we were and goes on from there
+            return self._caught_up(told.task)
+        if not self._told.is_new(event_id, told):
+            return []
+        return [self._take(told)]
+
+    def _take(self, told: StreamResponse) -> StreamResponse:
+        self._view.apply(told)
+        # The task that opens the stream of an answer may be as it was before the answer arrived.
+        opening = not self._begun and self._sends and told.task is not None
+        if told.artifact_update is None:
+            self._stale = opening and self._follows_up
+        self._begun = True
+        self._over = told.message is not None or self._settled()
+        return told
+
+    def _settled(self) -> bool:
+        """Whether nothing more will come of what was asked, as far as anybody can know."""
+        answered = self._sends and self.state is TaskState.INPUT_REQUIRED and not self._stale
+        return self.state in TERMINAL or answered
+
+    def _check(self, told: StreamResponse) -> None:
+        """Raise UnexpectedAnswerError for what is not of this stream."""
+        update = told.status_update or told.artifact_update
+        task_id = told.task.id if told.task else update.task_id if update else None
+        if task_id is not None and self.task_id is not None and task_id != self.task_id:
+            raise UnexpectedAnswerError("the stream tells of another task")
+
+    def _caught_up(self, task: Task) -> list[StreamResponse]:
+        self._check(StreamResponse(task=task))
+        asked = self._view.status
+        missed = self._view.catch_up(task)
+        self._stale = self._stale and task.status == asked
+        self._over = self._settled()
+        return missed
+
+    async def _look(self) -> Task:
+        answer = await self._connection.call(
+            self._binding, OPERATION_OF_METHOD["GetTask"], {"id": self.task_id}
+        )
+        return read(Task, answer)
+
+    async def _looked_at(self) -> AsyncGenerator[StreamResponse]:
+        """The same without a stream: the message sent, then a look at the task every so often."""
+        if not self._begun:
+            yield self._take(await self._first_look())
+        looks = 0
+        while not (self._stops_here() if self._sends else self._over):
+            await asyncio.sleep(self._connection.options.poll_seconds)
+            looks += 1
+            self._stale = self._stale and looks < LOOKS
+            for response in self._caught_up(await self._look()):
+                yield response
+
+    async def _first_look(self) -> StreamResponse:
+        if not self._sends:
+            return StreamResponse(task=await self._look())
+        configuration = {**self._params.get("configuration", {}), "returnImmediately": True}
+        answer = await self._connection.call(
+            self._binding,
+            OPERATION_OF_METHOD["SendMessage"],
+            {**self._params, "configuration": configuration},
+        )
+        answered = read(SendMessageResponse, answer)
+        return StreamResponse(task=answered.task, message=answered.message)
