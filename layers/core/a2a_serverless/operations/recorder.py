@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from a2a_serverless.agent import ArtifactChunk, Thinking, ToolCall, ToolResult, Usage, Working
+from a2a_serverless.operations.asides import Aside, Asides
 from a2a_serverless.operations.contents import content_of, stow
 from a2a_serverless.operations.filing import Filed
 from a2a_serverless.operations.heads import head_of
@@ -76,6 +77,7 @@ class Recorder:
         self._folding = Folding(task)
         self._snapshot = task.snapshot
         self._gathered: _Gathered | None = None
+        self._asides = Asides(ports.policy.extensions, monotonic)
         self._sent_at = self._looked_at = self._headed_at = monotonic()
         self._headed = task.status
 
@@ -177,6 +179,7 @@ class Recorder:
                 status = self.status(TaskState.WORKING, text, parts)
                 self.append(StatusChanged(turn=self._key.turn, status=status))
             case ArtifactChunk():
+                self._flush_asides()
                 self._record_chunk(update)
             case Filed(artifact=artifact):
                 self.flush()
@@ -185,9 +188,22 @@ class Recorder:
                 self.flush()
                 self._tell({Extension.PERMISSIONS.uri: update.metadata()})
             case ToolCall() | ToolResult() | Thinking() | Usage():
-                pass
+                self._record_aside(update)
             case _:
                 raise InvalidUpdateError(f"an agent yields updates, not {type(update).__name__}")
+
+    def _record_aside(self, update: Aside) -> None:
+        if not self._asides.wants(update):
+            return
+        self._flush_text()
+        while not self._asides.add(update):
+            self._flush_asides()
+        if self._asides.due_in() <= 0:
+            self._flush_asides()
+
+    def _flush_asides(self) -> None:
+        if self._asides:
+            self._tell(self._asides.tell())
 
     def _tell(self, metadata: Mapping[str, Any]) -> None:
         """Say something under extensions, beside the task's status."""
@@ -219,15 +235,19 @@ class Recorder:
         return begun and not described and chunk.append is not False and bool(chunk.text) and not chunk.parts
 
     def flush_in(self) -> float:
-        """Seconds until gathered text must go out: 0 or less is now, infinity never."""
+        """Seconds until what was gathered must go out: 0 or less is now, infinity never."""
         if self._gathered is None:
-            return float("inf")
+            return self._asides.due_in()
         if self._gathered.size >= self._ports.policy.chunk_size:
             return 0.0
         return self._sent_at + self._ports.policy.chunk_delay - self._monotonic()
 
     def flush(self, *, last: bool = False) -> None:
-        """Let gathered text go out, as the artifact's last chunk when told so."""
+        """Let what was gathered go out, text as its artifact's last chunk when told so."""
+        self._flush_asides()
+        self._flush_text(last=last)
+
+    def _flush_text(self, *, last: bool = False) -> None:
         gathered, self._gathered = self._gathered, None
         if gathered is not None:
             self._write_chunk(gathered.whole(last=last), joins=True)
