@@ -27,6 +27,8 @@ class Shelf:
         name = _id(chunk.artifact_id)
         text = () if chunk.text is None else (Part(text=chunk.text, media_type=chunk.media_type),)
         parts = (*text, *chunk.parts)
+        if not parts and chunk.last_chunk and name in self.begun:
+            return
         if not parts:
             raise RehearsalError(f"a piece of the artifact {name} has neither text nor parts")
         adds = name in self.begun if chunk.append is None else chunk.append
