@@ -1,0 +1,253 @@
+"""What every bridge does around a framework's run: remember, ask what the run asks, say how it ended.
+
+A framework has messages of its own; here they are JSON. They are kept in `Turn.state` as whole exchanges,
+each what a caller said and all that came of it, so that what is dropped when there is too much leaves a
+conversation that a model can follow. A run that stopped for questions is kept beside them under its task.
+Knows no framework.
+"""
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from a2a_serverless.agent import Agent, Failed, InputRequired, Part, Permission, Rejected, Turn, Update
+from a2a_serverless.frameworks.keeping import bring_back, names, put_away, sizes, tidy
+from a2a_serverless.frameworks.messages import NotTakenError, Response, answer
+
+REMEMBERED = 512 * 1024
+"""Bytes of JSON that a conversation remembers unless told otherwise; a host keeps 1 MB of state in all."""
+
+MOST_FILES = 16 * 1024 * 1024
+"""Bytes that it remembers as files beside its JSON."""
+
+MOST_WAITING = 4
+"""Runs of one conversation that may wait for answers; when there are more the oldest is forgotten."""
+
+TOO_LONG = "The conversation had grown too long for the model and lost its older half. Please say it again."
+BUSY = "The model is busy. Please try again later."
+TOO_MANY_STEPS = "The agent gave up after too many steps."
+REFUSED = "The model refused to answer."
+CUT_SHORT = "The answer was cut short: it had reached the model's greatest length."
+NOT_ALLOWED = "The agent's rules do not allow this."
+
+
+class NotDoneError(Exception):
+    """The run ended without an answer; the text is for the caller."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """Something a run waits for: a decision when it is a permission, else whatever the caller answers.
+
+    `key` tells the questions of one run apart. `data` goes with the text, for programs.
+    """
+
+    key: str
+    text: str = ""
+    data: Any = None
+    permission: Permission | None = None
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """A run ended with questions. `run` is JSON, all that is needed to go on in another process."""
+
+    run: Any
+    questions: Sequence[Question]
+
+
+@dataclass(frozen=True)
+class Over:
+    """A run ended with an answer.
+
+    Attributes:
+        messages: the conversation as JSON, with what this run added at its end.
+        begins: tells of each message whether an exchange begins with it.
+        rest: what else the framework wants to find again, as JSON.
+    """
+
+    messages: Sequence[Any]
+    begins: Callable[[Any], bool]
+    rest: Any = None
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What a run starts from: the conversation, or itself where it had stopped, with the answers by key."""
+
+    messages: Sequence[Any] = ()
+    rest: Any = None
+    stopped: Any = None
+    answers: Mapping[str, Any] = field(default_factory=dict)
+
+
+Run = Callable[[Turn, Earlier, Response], AsyncGenerator[Update | Stopped | Over, None]]
+"""One run of a framework for one turn: yields what happens, and at its end `Over` or `Stopped`."""
+
+
+def bridged(
+    run: Run,
+    *,
+    failures: Mapping[type[Exception], str],
+    memory: str,
+    remembers: int = REMEMBERED,
+) -> Agent:
+    """The agent that a bridge offers: its runs, and everything around them.
+
+    `failures` says what the caller is told when one of these is raised; the first that fits counts. All else
+    rises, and what it says is seen by the operator only. `memory` is the member of `Turn.state` that holds
+    the conversation, `remembers` its greatest size in bytes of JSON.
+    """
+
+    async def agent(turn: Turn) -> AsyncIterator[Update]:
+        conversation = Conversation(turn, memory, remembers)
+        ended: Failed | Rejected
+        try:
+            async with aclosing(_conversed(run, turn, conversation)) as updates:
+                async for update in updates:
+                    yield update
+        except NotTakenError as refused:
+            ended = Rejected(str(refused))
+        except NotDoneError as reason:
+            ended = Failed(str(reason))
+        except tuple(failures) as failure:
+            ended = Failed(next(text for kind, text in failures.items() if isinstance(failure, kind)))
+        else:
+            return
+        conversation.give_up(too_long=ended.text == TOO_LONG)
+        yield ended
+
+    return agent
+
+
+async def _conversed(run: Run, turn: Turn, conversation: "Conversation") -> AsyncGenerator[Update, None]:
+    response = Response(turn)
+    while True:
+        stopped = await conversation.stopped()
+        if stopped is not None and (question := await conversation.ask()):
+            yield question
+            return
+        end: Stopped | Over | None = None
+        async with aclosing(run(turn, await conversation.earlier(stopped), response)) as steps:
+            async for step in steps:
+                if isinstance(step, Stopped | Over):
+                    end = step
+                    continue
+                if isinstance(step, Failed | Rejected):
+                    conversation.give_up()
+                yield step
+        if isinstance(end, Stopped):
+            await conversation.wait(end)
+            continue
+        for update in response.end():
+            yield update
+        if end is not None:
+            await conversation.keep(end)
+        return
+
+
+class Conversation:
+    """What is remembered of one conversation with one framework."""
+
+    def __init__(self, turn: Turn, memory: str, limit: int) -> None:
+        self._turn, self._memory, self._limit = turn, memory, limit
+        kept = turn.state.get(memory) or {}
+        self._exchanges: list[Any] = list(kept.get("exchanges", ()))
+        self._rest: Any = kept.get("rest")
+        self._waiting: dict[str, Any] = dict(kept.get("waiting", {}))
+        self._had_files = bool(names(kept))
+        mine = self._waiting.get(turn.task_id)
+        if mine and mine["asked"] is not None:
+            mine["answers"][mine["asked"]], mine["asked"] = answer(turn.message), None
+
+    async def stopped(self) -> Any:  # noqa: ANN401  the framework's own business
+        """The run of this task that waits for answers, or None."""
+        if self._turn.task_id not in self._waiting:
+            return None
+        try:
+            return await bring_back(self._turn.workspace, self._waiting[self._turn.task_id]["run"])
+        except FileNotFoundError:
+            raise NotDoneError("What the agent had begun is lost. Please start again.") from None
+
+    async def earlier(self, stopped: Any) -> Earlier:  # noqa: ANN401  as above
+        """What the next run starts from. An exchange of which a file is gone is left out."""
+        if stopped is not None:
+            return Earlier(stopped=stopped, answers=self._waiting[self._turn.task_id]["answers"])
+        messages: list[Any] = []
+        for exchange in self._exchanges:
+            try:
+                messages += await bring_back(self._turn.workspace, exchange)
+            except FileNotFoundError:
+                continue
+        return Earlier(messages, self._rest and await bring_back(self._turn.workspace, self._rest))
+
+    async def ask(self) -> InputRequired | None:
+        """The next question that the caller has to answer in words; None when all are answered.
+
+        Asks for permissions itself, one after the other; see `Turn.ask_permission`.
+        """
+        mine = self._waiting[self._turn.task_id]
+        for question in mine["questions"]:
+            if question["key"] in mine["answers"]:
+                continue
+            if question["permission"] is None:
+                mine["asked"] = question["key"]
+                self._write()
+                data = question["data"]
+                return InputRequired(question["text"], [] if data is None else [Part(data=data)])
+            allowed = await self._turn.ask_permission(Permission(**question["permission"]))
+            mine["answers"][question["key"]] = allowed
+            self._write()
+        return None
+
+    async def wait(self, stopped: Stopped) -> None:
+        """Remember a run that waits for answers; raises NotDoneError when it is too big for that."""
+        run = await put_away(self._turn.workspace, stopped.run)
+        questions = [asdict(each) for each in stopped.questions]
+        self._waiting.pop(self._turn.task_id, None)
+        self._waiting[self._turn.task_id] = {"run": run, "questions": questions, "answers": {}, "asked": None}
+        for task_id in list(self._waiting)[:-MOST_WAITING]:
+            del self._waiting[task_id]
+        self._drop_exchanges()
+        if self._is_too_much():
+            raise NotDoneError("The agent has a question, but too much to remember until it is answered.")
+        self._write()
+
+    async def keep(self, over: Over) -> None:
+        """Remember a run that is over. One that had stopped adds its exchange to what was said meanwhile."""
+        split: list[list[Any]] = []
+        for message in over.messages:
+            if over.begins(message) or not split:
+                split.append([])
+            split[-1].append(message)
+        resumed = self._waiting.pop(self._turn.task_id, None) is not None
+        kept = [await put_away(self._turn.workspace, each) for each in (split[-1:] if resumed else split)]
+        self._exchanges = [*self._exchanges, *kept] if resumed else kept
+        self._rest = await put_away(self._turn.workspace, over.rest)
+        self._drop_exchanges()
+        self._write()
+        if self._had_files or names(self._kept()):
+            await tidy(self._turn.workspace, self._kept())
+
+    def give_up(self, *, too_long: bool = False) -> None:
+        """The run ended without an answer: forget it, and the older half of what was too long."""
+        self._waiting.pop(self._turn.task_id, None)
+        if too_long:
+            self._exchanges = self._exchanges[(len(self._exchanges) + 1) // 2 :]
+        self._write()
+
+    def _drop_exchanges(self) -> None:
+        while self._exchanges and self._is_too_much():
+            del self._exchanges[0]
+
+    def _is_too_much(self) -> bool:
+        kept = self._kept()
+        return len(json.dumps(kept)) > self._limit or sum(sizes(kept).values()) > MOST_FILES
+
+    def _write(self) -> None:
+        self._turn.state[self._memory] = self._kept()
+
+    def _kept(self) -> dict[str, Any]:
+        return {"exchanges": self._exchanges, "rest": self._rest, "waiting": self._waiting}
