@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from a2a_serverless.operations.rates import CLASSES, count_call
+from a2a_serverless.operations.rates import CLASSES, CREATE_FILE, count_call
 from a2a_serverless.ports import Policy, Ports
 from a2a_serverless.ports.limits import Bucket, OperationClass, RateLimit, UncountedError
 from a2a_serverless.protocol.errors import RateLimitedError
@@ -31,7 +31,7 @@ def call(ports: Ports, method: str = "GetTask", owner: str = "owner") -> None:
 
 
 def test_every_operation_belongs_to_a_class() -> None:
-    assert set(CLASSES) == {operation.method for operation in OPERATIONS}
+    assert set(CLASSES) == {CREATE_FILE, *(operation.method for operation in OPERATIONS)}
     assert set(CLASSES.values()) == set(OperationClass)
 
 

@@ -19,6 +19,7 @@ from a2a_serverless.bindings.failures import (
     check_body,
     headers_of,
 )
+from a2a_serverless.bindings.files import file_response
 from a2a_serverless.bindings.http import (
     A2A_JSON,
     JSON,
@@ -29,7 +30,7 @@ from a2a_serverless.bindings.http import (
 )
 from a2a_serverless.bindings.patience import at_length, patiently
 from a2a_serverless.bindings.request_fields import request_fields
-from a2a_serverless.bindings.routes import Found, find, find_content, segments_of
+from a2a_serverless.bindings.routes import Found, find, find_content, find_files, segments_of
 from a2a_serverless.bindings.service import Endpoint, Negotiated, OperationCall, negotiated
 from a2a_serverless.bindings.sse import HEADERS, event_stream
 from a2a_serverless.protocol.card import AgentCard
@@ -42,7 +43,7 @@ NOT_KEPT = {"Cache-Control": "no-store"}
 
 
 def answer(endpoint: Endpoint, request: HttpRequest) -> HttpResponse | StreamedResponse:
-    """Answer one HTTP request to the HTTP+JSON interface or to the artifacts route."""
+    """Answer one HTTP request to the HTTP+JSON interface, to the artifacts route or to the files route."""
     if request.method == "OPTIONS":
         return preflight(endpoint.admittance.headers)
     account = endpoint.account(request, "HTTP+JSON")
@@ -64,6 +65,9 @@ def _reply(endpoint: Endpoint, request: HttpRequest, account: Account) -> HttpRe
         content = find_content(segments)
         if content is not None:
             return content_response(endpoint, account, principal, content)
+        files = find_files(segments)
+        if files is not None:
+            return file_response(endpoint, account, principal, files)
         raise MethodNotFoundError("There is nothing at this address")
     operation = _operation(found, request)
     account.operation = operation.method

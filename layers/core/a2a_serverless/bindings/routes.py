@@ -85,3 +85,13 @@ def find_content(segments: Sequence[str]) -> tuple[str | None, str, Sequence[str
         case [tenant, "artifacts", task_id, _, *_] if tenant:
             return tenant, task_id, segments[3:]
     return None
+
+
+def find_files(segments: Sequence[str]) -> tuple[str | None, str] | None:
+    """Tenant and context at an address of the files route; None when it is not one."""
+    match segments:
+        case ["contexts", context_id, "files"] if context_id:
+            return None, context_id
+        case [tenant, "contexts", context_id, "files"] if tenant and context_id:
+            return tenant, context_id
+    return None

@@ -11,6 +11,9 @@ from a2a_serverless.ports import Ports
 from a2a_serverless.ports.limits import Bucket, OperationClass, UncountedError
 from a2a_serverless.protocol.errors import RateLimitedError
 
+CREATE_FILE = "CreateFile"
+"""What asking for an upload is called; the specification has no name for it."""
+
 CLASSES: Mapping[str, OperationClass] = {
     "SendMessage": OperationClass.SEND,
     "SendStreamingMessage": OperationClass.SEND,
@@ -23,6 +26,7 @@ CLASSES: Mapping[str, OperationClass] = {
     "CancelTask": OperationClass.WRITE,
     "CreateTaskPushNotificationConfig": OperationClass.WRITE,
     "DeleteTaskPushNotificationConfig": OperationClass.WRITE,
+    CREATE_FILE: OperationClass.WRITE,
 }
 """What is counted together. Content of a task is read like the task."""
 
