@@ -11,8 +11,8 @@ import pytest
 from a2a_serverless.agent import Completed, Failed, InputRequired, Rejected
 from a2a_serverless.operations.admit import ALREADY_WORKING, NEARLY_EXPIRED
 from a2a_serverless.operations.cancel import cancel_task
-from a2a_serverless.operations.contents import read_content
 from a2a_serverless.operations.read import list_tasks
+from a2a_serverless.operations.serving import find_content
 from a2a_serverless.operations.sweep import sweep
 from a2a_serverless.ports import Admission, AdmissionKey, Caller, Policy
 from a2a_serverless.protocol.errors import (
@@ -569,7 +569,7 @@ def test_an_expired_task_is_absent_for_everybody() -> None:
         lambda: world.get(gone),
         lambda: cancel_task(world.ports, CALLER, CancelTaskRequest(id=gone)),
         lambda: world.send("m1", task_id=gone),
-        lambda: read_content(world.ports, CALLER, gone, ["history", "0", "0"]),
+        lambda: find_content(world.ports, CALLER, gone, ["history", "0", "0"]),
     ):
         with pytest.raises(TaskNotFoundError):
             act()

@@ -4,15 +4,16 @@ import hashlib
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
 
 from a2a_serverless.agent import ArtifactChunk, InputRequired, Turn, Update
-from a2a_serverless.operations.contents import ServedContent, read_content, stow
+from a2a_serverless.operations.contents import stow
 from a2a_serverless.operations.read import list_tasks
+from a2a_serverless.operations.serving import Served, find_content
 from a2a_serverless.operations.streams import send_streaming_message
 from a2a_serverless.ports import Caller, Policy
 from a2a_serverless.protocol.errors import TaskNotFoundError
@@ -48,14 +49,19 @@ def bytes_of(part: Part) -> bytes:
     return json.dumps(part.data, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def served(world: World, url: str | None, caller: Caller = CALLER) -> ServedContent:
+def served(world: World, url: str | None, caller: Caller = CALLER) -> Served:
     """What the artifacts route answers for an address that a task was shown with."""
     tenant = f"/{caller.tenant}" if caller.tenant else ""
     route = f"{caller.base_url}{tenant}/artifacts/"
     assert url is not None
     assert url.startswith(route)
     task_id, *place = map(unquote, url.removeprefix(route).split("/"))
-    return read_content(world.ports, caller, task_id, place)
+    return find_content(world.ports, caller, task_id, place)
+
+
+def content_of(world: World, found: Served) -> bytes:
+    """All of its bytes."""
+    return b"".join(found.pieces(world.contents, 0, found.byte_size - 1))
 
 
 def sent(world: World, said: Message, caller: Caller = CALLER) -> Task:
@@ -151,12 +157,16 @@ def test_content_above_256_kb_is_shown_as_an_address_with_its_description(kind: 
             "sha256": hashlib.sha256(bytes_of(part)).hexdigest(),
         },
     )
-    assert served(world, shown.url) == ServedContent(
-        content=bytes_of(part),
+    [key] = world.contents.stored
+    assert served(world, shown.url) == Served(
+        byte_size=INLINE + 1,
+        sha256=hashlib.sha256(bytes_of(part)).hexdigest(),
         media_type=TYPES[kind],
         filename=part.filename,
-        sha256=hashlib.sha256(bytes_of(part)).hexdigest(),
+        expires=datetime.fromtimestamp(world.load(task.id).expires, UTC),
+        key=key,
     )
+    assert content_of(world, served(world, shown.url)) == bytes_of(part)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -169,7 +179,7 @@ def test_a_big_artifact_is_served_to_whoever_owns_its_task(kind: str, artifact_i
 
     small, big = task.artifacts[0].parts
     assert small == Part(text="first")
-    assert served(world, big.url).content == bytes_of(part)
+    assert content_of(world, served(world, big.url)) == bytes_of(part)
 
 
 def test_every_message_of_a_history_is_served_from_the_address_it_is_shown_with() -> None:
@@ -183,9 +193,9 @@ def test_every_message_of_a_history_is_served_from_the_address_it_is_shown_with(
     for length in (None, 3, 1):
         shown = world.get(asked.id, history_length=length).history
         (big,) = shown[-1].parts
-        assert served(world, big.url).content == b"b" * (INLINE + 1)
+        assert content_of(world, served(world, big.url)) == b"b" * (INLINE + 1)
     before = world.get(asked.id, history_length=3).history[0].parts[1]
-    assert served(world, before.url).content == b"a" * (INLINE + 1)
+    assert content_of(world, served(world, before.url)) == b"a" * (INLINE + 1)
 
 
 def test_a_cut_history_is_served_from_the_same_addresses_by_every_operation() -> None:
@@ -200,7 +210,7 @@ def test_a_cut_history_is_served_from_the_same_addresses_by_every_operation() ->
     for shown in (answered, *listed):
         (said,) = shown.history
         assert said.message_id == "m1"
-        assert served(world, said.parts[0].url).content == b"b" * (INLINE + 1)
+        assert content_of(world, served(world, said.parts[0].url)) == b"b" * (INLINE + 1)
 
 
 def test_what_a_tenants_caller_is_shown_lies_below_the_tenant() -> None:
@@ -210,7 +220,7 @@ def test_what_a_tenants_caller_is_shown_lies_below_the_tenant() -> None:
 
     url = task.history[0].parts[0].url
     assert url == f"https://agent.example/elsewhere/artifacts/{task.id}/history/0/0"
-    assert len(served(world, url, ELSEWHERE).content) == INLINE + 1
+    assert served(world, url, ELSEWHERE).byte_size == INLINE + 1
 
 
 def test_a_question_above_64_kb_is_shown_and_then_part_of_the_history() -> None:
@@ -233,7 +243,7 @@ def test_a_status_that_a_smaller_limit_no_longer_inlines_is_served() -> None:
     status = world.get(asked.id).status
 
     assert status.message is not None
-    assert served(world, status.message.parts[0].url).content == b"q" * 1000
+    assert content_of(world, served(world, status.message.parts[0].url)) == b"q" * 1000
 
 
 def test_streamed_text_that_grew_big_is_put_away_nowhere_and_still_served() -> None:
@@ -243,7 +253,7 @@ def test_streamed_text_that_grew_big_is_put_away_nowhere_and_still_served() -> N
     (part,) = world.said("m").artifacts[0].parts
 
     assert world.contents.stored == {}
-    assert served(world, part.url).content == b"x" * 300 * KB
+    assert content_of(world, served(world, part.url)) == b"x" * 300 * KB
 
 
 # --- to whom -------------------------------------------------
@@ -254,7 +264,7 @@ def test_nobody_else_is_served_and_neither_is_what_is_not_there() -> None:
     task = sent(world, message("m", text_of(INLINE + 1)))
     world.run_turns()
     place = ["history", "0", "0"]
-    assert read_content(world.ports, CALLER, task.id, place).filename == "å.md"
+    assert find_content(world.ports, CALLER, task.id, place).filename == "å.md"
 
     for caller, task_id, where in (
         (BOB, task.id, place),
@@ -263,7 +273,7 @@ def test_nobody_else_is_served_and_neither_is_what_is_not_there() -> None:
         *((CALLER, task.id, where) for where in NOWHERE),
     ):
         with pytest.raises(TaskNotFoundError):
-            read_content(world.ports, caller, task_id, where)
+            find_content(world.ports, caller, task_id, where)
 
 
 NOWHERE = [
@@ -320,7 +330,9 @@ def test_an_answer_shows_so_much_inline_in_all_and_the_addresses_of_the_rest() -
     shown = world.get(task.id).artifacts[0].parts
 
     assert [part.url is None for part in shown] == [True] * 3 + [False] * 3
-    assert [served(world, part.url).content for part in shown[3:]] == [part.raw for part in parts[3:]]
+    assert [content_of(world, served(world, part.url)) for part in shown[3:]] == [
+        part.raw for part in parts[3:]
+    ]
 
 
 def test_every_frame_of_a_stream_is_an_answer_of_its_own() -> None:

@@ -12,6 +12,8 @@ from a2a_serverless.bindings.http import HttpRequest
 
 ENTITY_TAG = re.compile(r'(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")')
 
+WHOLE_TAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"')
+
 
 def http_date(moment: datetime) -> str:
     """A moment in UTC as HTTP prints it."""
@@ -29,6 +31,20 @@ def is_current(request: HttpRequest, etag: str, last_modified: datetime | None =
         return tags.strip() == "*" or etag in ENTITY_TAG.findall(tags)
     since = _date(request.header("if-modified-since"))
     return since is not None and last_modified is not None and last_modified.replace(microsecond=0) <= since
+
+
+def is_another(request: HttpRequest, etag: str) -> bool:
+    """Whether to answer 412 Precondition Failed: the client wants what it knows, and this is something else.
+
+    If-Match compares strongly (13.1.1).
+    """
+    wanted = request.header("if-match")
+    return wanted is not None and wanted.strip() != "*" and not matches_strongly(wanted, etag)
+
+
+def matches_strongly(tags: str, etag: str) -> bool:
+    """Whether one of these entity tags is this one, byte for byte; weak ones never are, nor are dates."""
+    return any(tag == etag for tag in WHOLE_TAG.findall(tags))
 
 
 def _date(text: str | None) -> datetime | None:

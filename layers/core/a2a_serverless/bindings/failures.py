@@ -54,6 +54,28 @@ class AnswerTooLargeError(InternalError):
     text = "The answer is too large to be sent at once: ask for less history, fewer tasks or no artifacts"
 
 
+class RangeNotSatisfiableError(InvalidRequestError):
+    """None of the bytes that were asked for exist; `size` is how many there are."""
+
+    http_status = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
+    status = "OUT_OF_RANGE"
+    reason = "RANGE_NOT_SATISFIABLE"
+    text = "There are no such bytes"
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.size = size
+
+
+class PreconditionFailedError(InvalidRequestError):
+    """The client wants something that it knows, and this is something else (RFC 9110, 15.5.13)."""
+
+    http_status = HTTPStatus.PRECONDITION_FAILED
+    status = "FAILED_PRECONDITION"
+    reason = "PRECONDITION_FAILED"
+    text = "The content is another by now"
+
+
 def check_body(request: HttpRequest) -> None:
     """Raises BodyTooLargeError when the body is over the limit."""
     if len(request.body) > MAX_BODY:
@@ -78,10 +100,12 @@ def public(error: Exception, incidents: Incidents, request: HttpRequest) -> A2AE
 
 
 def headers_of(error: A2AError) -> Mapping[str, str]:
-    """What HTTP wants said beside the status of an error (RFC 9110, 11.6.1, 10.2.1, 10.2.3)."""
+    """What HTTP wants said beside the status of an error (RFC 9110, 11.6.1, 10.2.1, 10.2.3, 14.4)."""
     match error:
         case MethodNotAllowedError(allowed=allowed):
             return {"Allow": ", ".join(allowed)}
         case RateLimitedError(retry_after=retry_after):
             return {"Retry-After": str(retry_after)}
+        case RangeNotSatisfiableError(size=size):
+            return {"Content-Range": f"bytes */{size}", "Accept-Ranges": "bytes"}
     return {}

@@ -133,15 +133,24 @@ def event_of(response: HttpResponse, always: Mapping[str, str]) -> dict[str, Any
     the API must name its type among its binary media types.
     """
     headers = {**always, **response.headers}
-    textual = not response.body or response.headers.get("Content-Type") in (JSON, A2A_JSON)
-    body = response.body.decode() if textual else base64.b64encode(response.body).decode("ascii")
+    ours = not response.body or response.headers.get("Content-Type") in (JSON, A2A_JSON)
+    text = _text(response.body) if ours else None
+    body = base64.b64encode(response.body).decode("ascii") if text is None else text
     return {
         "statusCode": int(response.status),
         "headers": headers,
         "multiValueHeaders": {},
         "body": body,
-        "isBase64Encoded": not textual,
+        "isBase64Encoded": text is None,
     }
+
+
+def _text(body: bytes) -> str | None:
+    """The body as text; None for what only says that it is some, or is a piece of it."""
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _arrived(context: Mapping[str, Any]) -> datetime | None:

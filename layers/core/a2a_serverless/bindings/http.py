@@ -25,7 +25,8 @@ MAX_ANSWER = 6_000_000
 CORS = {
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Expose-Headers": (
-        f"{VERSION}, {EXTENSIONS}, Allow, Content-Disposition, ETag, Retry-After, WWW-Authenticate, "
+        f"{VERSION}, {EXTENSIONS}, Accept-Ranges, Allow, Content-Disposition, Content-Length, Content-Range, "
+        "ETag, Repr-Digest, Retry-After, WWW-Authenticate, x-amzn-Remapped-Content-Length, "
         "x-amzn-Remapped-WWW-Authenticate, x-amzn-RequestId"
     ),
 }
@@ -40,7 +41,10 @@ ONLY_OVER_TLS = {"Strict-Transport-Security": "max-age=31536000"}
 ALLOW_HEADERS = "Access-Control-Allow-Headers"
 PREFLIGHT = {
     "Access-Control-Allow-Methods": "GET, HEAD, POST, DELETE, OPTIONS",
-    ALLOW_HEADERS: f"{VERSION}, {EXTENSIONS}, Authorization, Content-Type, Last-Event-ID",
+    ALLOW_HEADERS: (
+        f"{VERSION}, {EXTENSIONS}, Authorization, Content-Type, If-Match, If-None-Match, If-Range, "
+        "Last-Event-ID, Range"
+    ),
     "Access-Control-Max-Age": "7200",
 }
 

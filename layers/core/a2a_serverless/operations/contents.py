@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from a2a_serverless.ports import Caller, Contents, Ports
-from a2a_serverless.protocol.errors import TaskNotFoundError
 from a2a_serverless.protocol.files import file_url
 from a2a_serverless.protocol.objects import Artifact, Message, Part, Task, TaskStatus
 from a2a_serverless.tasks.content import (
@@ -174,48 +173,3 @@ def inlined(contents: Contents, part: LoggedPart, *, files: bool = False) -> Par
             return Part(raw=content, **described)
         case ContentKind.DATA:
             return Part(data=json.loads(content), **described)
-
-
-@dataclass(frozen=True, slots=True)
-class ServedContent:
-    """Bytes for the artifacts route: never to be shown in a page of this origin, always to be downloaded."""
-
-    content: bytes
-    media_type: str
-    filename: str | None
-    sha256: str
-
-
-def read_content(ports: Ports, caller: Caller, task_id: str, place: Sequence[str]) -> ServedContent:
-    """The content of one part of the caller's own task.
-
-    `place` is what follows the task's id in the address: `<artifact id>/<part>`, `history/<message>/<part>`
-    or `status/message/<part>`, counted from 0. Artifacts alone have two steps: they may have any name.
-
-    Raises:
-        TaskNotFoundError: no such task of this caller, or no such part in it.
-    """
-    task = ports.tasks.load(caller.task(task_id))
-    part = _find_part(task, place)
-    if part is None:
-        raise TaskNotFoundError
-    kind_and_content = content_of(inlined(ports.contents, part))
-    if kind_and_content is None:
-        raise TaskNotFoundError
-    kind, content = kind_and_content
-    return ServedContent(
-        content, media_type_of(part, kind), part.filename, hashlib.sha256(content).hexdigest()
-    )
-
-
-def _find_part(task: LoggedTask, place: Sequence[str]) -> LoggedPart | None:
-    match place:
-        case ["history", message, index]:
-            parts = [m.parts for i, m in enumerate(task.history) if str(i) == message]
-        case ["status", "message", index]:
-            parts = [task.status.message.parts] if task.status and task.status.message else []
-        case [artifact_id, index]:
-            parts = [a.parts for a in task.artifacts if a.artifact_id == artifact_id]
-        case _:
-            return None
-    return next((part for found in parts for i, part in enumerate(found) if str(i) == index), None)

@@ -11,7 +11,7 @@ from datetime import timedelta
 
 from a2a_serverless.ports.admissions import Admission, AdmissionKey, AdmissionStatus, AdmissionStore
 from a2a_serverless.ports.callers import Caller, owner_of
-from a2a_serverless.ports.contents import Contents, StoredContent, Upload
+from a2a_serverless.ports.contents import ContentLinks, Contents, LinkPolicy, StoredContent, Upload
 from a2a_serverless.ports.contexts import ContextKey, ContextRow, ContextStore, Holder
 from a2a_serverless.ports.executions import Executions, ExecutionStatus, TurnKey
 from a2a_serverless.ports.limits import OperationClass, RateLimit, RateLimits
@@ -31,6 +31,7 @@ __all__ = [
     "Answer",
     "Caller",
     "Clock",
+    "ContentLinks",
     "Contents",
     "ContextKey",
     "ContextRow",
@@ -44,6 +45,7 @@ __all__ = [
     "Holder",
     "Identifiers",
     "Incidents",
+    "LinkPolicy",
     "Metrics",
     "Policy",
     "Ports",
@@ -87,6 +89,7 @@ class Policy:
         settles. due_after: how long something may be outstanding before the sweeper looks at it.
         permissions: who decides when the agent asks for permission. extensions: what is recorded and shown
         beyond the specification.
+        links: what was decided about links to stored content.
         webhooks: what was decided about webhooks. files: what was decided about files of conversations.
     """
 
@@ -108,6 +111,7 @@ class Policy:
     due_after: timedelta = timedelta(seconds=60)
     permissions: PermissionMode = PermissionMode.ASK
     extensions: frozenset[Extension] = frozenset()
+    links: LinkPolicy = field(default_factory=LinkPolicy)
     webhooks: WebhookPolicy = field(default_factory=WebhookPolicy)
     files: FilePolicy = field(default_factory=FilePolicy)
 

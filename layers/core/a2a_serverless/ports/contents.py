@@ -6,7 +6,31 @@ Whoever writes makes up the key, which ends in something of its own: two writers
 from collections.abc import Generator
 from dataclasses import dataclass
 from datetime import timedelta
+from enum import StrEnum
 from typing import Protocol
+
+
+class ContentLinks(StrEnum):
+    """When stored content is given by a link to where it lies, instead of by our own functions."""
+
+    LARGE = "large"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class LinkPolicy:
+    """What this deployment decided about links to stored content.
+
+    Attributes:
+        given: when they are.
+        large: bytes above which content is large.
+        lasts: for how long a link leads anywhere.
+    """
+
+    given: ContentLinks = ContentLinks.LARGE
+    large: int = 10 * 1024 * 1024
+    lasts: timedelta = timedelta(seconds=300)
 
 
 @dataclass(frozen=True, slots=True)
