@@ -18,6 +18,7 @@ DEPLOYED = ROOT / "layers" / "dependencies" / "requirements.txt"
 SIGNING = ROOT / "layers" / "signing" / "requirements.txt"
 SAM = ROOT / ".ci" / "sam.txt"
 
+BRIDGES = ("a2a-sdk", "langgraph", "openai-agents", "pydantic-ai", "strands")
 every_lock = pytest.mark.parametrize(
     "lock", [TESTED, LOCAL, DEPLOYED, SIGNING, SAM], ids=lambda path: path.parent.name
 )
@@ -48,7 +49,7 @@ def asked(*parts: str) -> list[Requirement]:
         (DEPLOYED, ("itself",)),
         (SIGNING, ("signing",)),
         (LOCAL, ("itself", "cli", "local", "signing")),
-        (TESTED, ("itself", "cli", "local", "signing", "test")),
+        (TESTED, ("itself", "cli", "client", "local", "signing", "test", *BRIDGES, "iac")),
     ],
     ids=["deployed", "signing", "local", "tested"],
 )
