@@ -9,9 +9,13 @@ from typing import Any
 
 import botocore.session
 
-from tests.e2e.stack import PATIENCE, ROOT
+from tests.e2e.stack import ROOT
 
 REGION = "us-east-1"
+
+LONGEST = 600
+"""Seconds a command may take: where an index is read the emulator looks at every item there is."""
+
 ACCESS = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_REGION": REGION}
 
 
@@ -32,7 +36,7 @@ class Operator:
             env={**variables, **ACCESS},
             capture_output=True,
             text=True,
-            timeout=PATIENCE,
+            timeout=LONGEST,
             check=False,
         )
         if not done.stdout:
