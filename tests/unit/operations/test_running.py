@@ -21,6 +21,7 @@ from a2a_serverless.agent import (
     Working,
 )
 from a2a_serverless.operations.passage import WAITING_UPDATES
+from a2a_serverless.operations.permissions import Decision, Question
 from a2a_serverless.operations.running import Crashed, Ended, Paused, Running, TurnHost
 from a2a_serverless.protocol.objects import Message, Part, Role
 from tests.unit.operations.world import plays
@@ -323,3 +324,131 @@ def test_a_checkpoint_passes_by_agents_that_catch_every_exception() -> None:
 def test_an_agent_never_sees_less_than_no_time() -> None:
     assert TurnHost(lambda: -5.0).remaining_seconds() == 0.0
     assert TurnHost(lambda: 5.0).remaining_seconds() == 5.0
+
+
+# --- permissions --------------------------------------------------
+
+QUESTION = Question("id", InputRequired("May I?"))
+MAY_I = Permission("delete", "Delete it")
+
+
+def asking(agent: Any) -> list[Any]:
+    """What crosses over from an agent whose every question has yet to be answered."""
+    return everything(Running(agent, turn(TurnHost(lambda: 100.0, lambda _: QUESTION))))
+
+
+async def asks(turn: Turn) -> AsyncIterator[Update]:
+    await turn.ask_permission(MAY_I)
+    yield Working("never")
+
+
+async def asks_and_catches_everything(turn: Turn) -> AsyncIterator[Update]:
+    with contextlib.suppress(BaseException):
+        await turn.ask_permission(MAY_I)
+    yield Working("never")
+
+
+async def asks_and_asks_again(turn: Turn) -> AsyncIterator[Update]:
+    with contextlib.suppress(BaseException):
+        await turn.ask_permission(MAY_I)
+    with contextlib.suppress(BaseException):
+        await turn.checkpoint(30)
+    yield Completed("never")
+
+
+async def asks_and_breaks_down(turn: Turn) -> AsyncIterator[Update]:
+    try:
+        await turn.ask_permission(MAY_I)
+    finally:
+        raise RuntimeError("boom")
+    yield Working("never")
+
+
+async def asks_in_a_group(turn: Turn) -> AsyncIterator[Update]:
+    async with asyncio.TaskGroup() as group:
+        group.create_task(turn.ask_permission(MAY_I))
+        group.create_task(asyncio.Event().wait())
+    yield Working("never")
+
+
+async def asks_twice_at_once(turn: Turn) -> AsyncIterator[Update]:
+    await asyncio.gather(turn.ask_permission(MAY_I), turn.ask_permission(MAY_I))
+    yield Working("never")
+
+
+async def asks_where_nobody_looks(turn: Turn) -> AsyncIterator[Update]:
+    asking = asyncio.create_task(turn.ask_permission(MAY_I))
+    await asyncio.Event().wait()
+    yield Working(str(asking))
+
+
+async def asks_where_nobody_looks_and_goes_on(turn: Turn) -> AsyncIterator[Update]:
+    asking = asyncio.create_task(turn.ask_permission(MAY_I))
+    with contextlib.suppress(asyncio.CancelledError):
+        await asyncio.Event().wait()
+    yield Working(str(asking))
+
+
+async def asks_in_a_thread(turn: Turn) -> AsyncIterator[Update]:
+    loop = asyncio.get_running_loop()
+
+    def tool() -> bool:
+        return asyncio.run_coroutine_threadsafe(turn.ask_permission(MAY_I), loop).result(LONG)
+
+    yield Completed(str(await asyncio.to_thread(tool)))
+
+
+async def asks_in_a_loop_of_its_own(turn: Turn) -> AsyncIterator[Update]:
+    yield Completed(str(await asyncio.to_thread(lambda: asyncio.run(turn.ask_permission(MAY_I)))))
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        asks,
+        asks_and_catches_everything,
+        asks_and_asks_again,
+        asks_and_breaks_down,
+        asks_in_a_group,
+        asks_twice_at_once,
+        asks_where_nobody_looks,
+        asks_where_nobody_looks_and_goes_on,
+        asks_in_a_thread,
+        asks_in_a_loop_of_its_own,
+    ],
+)
+def test_a_question_ends_the_turn_wherever_it_is_asked_and_whatever_the_agent_makes_of_it(agent: Any) -> None:
+    assert asking(agent) == [Ended(QUESTION.outcome, asks="id")]
+
+
+@pytest.mark.parametrize("agent", [asks, asks_in_a_thread, asks_in_a_loop_of_its_own])
+@pytest.mark.parametrize("allowed", [True, False])
+def test_a_decision_is_handed_over_and_told_once_it_is_recorded(agent: Any, allowed: bool) -> None:  # noqa: FBT001
+    running = Running(agent, turn(TurnHost(lambda: 100.0, lambda asked: Decision(asked, allowed=allowed))))
+
+    handed_over = running.next(LONG)
+    assert isinstance(handed_over, Decision)
+    assert running.next(0.02) is None
+    handed_over.recorded.set_result(None)
+
+    *_, ending = everything(running)
+    assert isinstance(ending, Ended)
+
+
+def test_an_agent_is_stopped_while_its_decision_is_being_recorded() -> None:
+    running = Running(asks, turn(TurnHost(lambda: 100.0, lambda asked: Decision(asked, allowed=True))))
+    handed_over = running.next(LONG)
+
+    assert running.stop(LONG)
+    assert isinstance(handed_over, Decision)
+    assert handed_over.recorded.cancelled()
+
+
+def test_a_checkpoint_ends_the_invocation_from_a_nested_task_too() -> None:
+    async def agent(turn: Turn) -> AsyncIterator[Update]:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(turn.checkpoint(30))
+            group.create_task(asyncio.Event().wait())
+        yield Working("never")
+
+    assert everything(Running(agent, turn(TurnHost(lambda: 100.0)))) == [Paused(30)]
