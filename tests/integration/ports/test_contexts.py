@@ -17,6 +17,16 @@ def taken(world: World, *, seen: ContextRow, row: ContextRow, until: int | None 
     return world.contexts.take(context(world), seen=seen, taken=row, expires=until or expires(world))
 
 
+def test_a_context_remembers_its_workspace_and_its_earlier_tasks_until_they_are_replaced(world: World) -> None:
+    row = ContextRow(holder(world), "state/1", frozenset({"t-2"}), "shop", ("t-0", "t-1"))
+
+    assert taken(world, seen=ContextRow(), row=row) == row
+    world.contexts.settle(context(world), holder(world), state="state/2", waits=False)
+    assert world.contexts.read(context(world)) == replace(row, state="state/2")
+    after = ContextRow(holder(world, "t-9"), "state/2")
+    assert taken(world, seen=row, row=after) == after
+
+
 def test_an_unknown_context_has_an_empty_row(world: World) -> None:
     assert world.contexts.read(context(world)) == ContextRow()
 

@@ -74,7 +74,12 @@ def _attributes(row: ContextRow) -> tuple[dict[str, Any], list[str]]:
     """The attributes that a row sets, but for its expiry, and those it removes."""
     if row.holder is None:
         raise ValueError("a context is taken by a holder")
-    optional = {"saved_state": row.state, "waiting": row.waiting}
+    optional = {
+        "saved_state": row.state,
+        "waiting": row.waiting,
+        "workspace": row.workspace,
+        "earlier": " ".join(row.earlier),
+    }
     values = {name: value for name, value in optional.items() if value}
     removed = [name for name in optional if name not in values]
     return {"holder": _turn(row.holder), "holder_expires": row.holder.expires, **values}, removed
@@ -90,4 +95,6 @@ def _row(item: Item) -> ContextRow:
         holder=Holder(task_id, int(turn), item["holder_expires"]),
         state=item.get("saved_state"),
         waiting=item.get("waiting", frozenset()),
+        workspace=item.get("workspace"),
+        earlier=tuple(item.get("earlier", "").split()),
     )

@@ -11,7 +11,7 @@ from a2a_serverless.agent.attachments import Attachment, attached
 from a2a_serverless.agent.permissions import Permission
 from a2a_serverless.agent.updates import Update
 from a2a_serverless.agent.workspace import MemoryWorkspace, Workspace
-from a2a_serverless.protocol.objects import Artifact, Message
+from a2a_serverless.protocol.objects import Artifact, Message, Task
 
 
 class Host(Protocol):
@@ -44,6 +44,8 @@ class Turn:
         attachments: what the message brought as bytes or as files, each with what is known of it; of any
         size, for its bytes are fetched when they are asked for.
         segment: 1, and one more after every checkpoint that ended an invocation.
+        earlier_tasks: the tasks of the conversation before this one, ten of them at most and the latest last,
+        with what was said and what they produced; fetched when they are looked at.
     """
 
     message: Message
@@ -58,6 +60,7 @@ class Turn:
     workspace: Workspace = field(default_factory=MemoryWorkspace)
     attachments: Sequence[Attachment] = ()
     segment: int = 1
+    earlier_tasks: Sequence[Task] = ()
 
     def __post_init__(self) -> None:
         """Without a host that knows better, what the message holds is what came along."""

@@ -13,6 +13,13 @@ import json
 from dataclasses import dataclass
 
 from a2a_serverless.operations.contents import stow
+from a2a_serverless.operations.contexts import (
+    another_workspace,
+    check_workspace,
+    is_elsewhere,
+    succeeded,
+    workspace_of,
+)
 from a2a_serverless.operations.files import Keeping, resolved
 from a2a_serverless.operations.heads import head_of
 from a2a_serverless.operations.permissions import unfit
@@ -72,6 +79,7 @@ def admit(ports: Ports, caller: Caller, request: SendMessageRequest) -> Admitted
         it means to decide about a permission that the task does not wait for, or not like that.
         UnsupportedOperationError: the task has ended, expires soon, or its context is working on another
         turn.
+        InvalidParamsError: the context belongs to another workspace, or a file that is named is not there.
     """
     message = request.message
     target = message.task_id or sole_waiting(ports, caller, message.context_id)
@@ -110,7 +118,7 @@ def _standing(ports: Ports, caller: Caller, request: SendMessageRequest, task: L
         try:
             return _open(ports, caller, request, task)
         except InvalidParamsError as error:
-            refused = error  # a file that is named may have gone since
+            refused = error  # of a file that may have gone since, or of a workspace
     standing = ports.admissions.read(_admission_key(ports, caller, request.message))
     if standing is None:
         raise refused
@@ -160,6 +168,8 @@ def _open(ports: Ports, caller: Caller, request: SendMessageRequest, task: Logge
     place = f"content/{caller.tenant}/{caller.owner}/{task_id}/{position}"
     context_id = task.context_id if task else message.context_id or ports.identifiers.new()
     expires = task.expires if task else int((now + ports.policy.retention).timestamp())
+    if task or message.context_id:
+        check_workspace(ports, caller.context(context_id), message)
     keeping = Keeping(caller.context(context_id), place, writer, expires, now)
     parts = resolved(ports, keeping, message.parts)
     kept = logged_message(message, stow(ports, parts, place, writer))
@@ -241,10 +251,12 @@ def _place(
     if task.position >= record.position:
         raise _refuse(ports, record, refusal(task))
     mine = Holder(record.task_id, record.position, record.expires)
+    if row.holder != mine and is_elsewhere(row, workspace_of(record.message)):
+        return _keep_out(ports, record, writer, task)
     if row.holder is not None and row.holder != mine:
         held = task if row.holder.task_id == record.task_id else ports.tasks.load(_held(record, row.holder))
         if not _is_over(ports, held, row.holder):
-            return _write(ports, record, task, LoggedEvent(record.position, writer, record.expires, Voided()))
+            return _void(ports, record, writer, task)
         row = _take(ports, record, row, mine, held)
     elif row.holder is None:
         row = _take(ports, record, row, mine, None)
@@ -261,6 +273,19 @@ def _place(
     return _write(ports, record, task, LoggedEvent(record.position, writer, record.expires, received))
 
 
+def _void(ports: Ports, record: Admission, writer: str, task: LoggedTask) -> LoggedTask:
+    """Give the message's position up, unless the message stands there already."""
+    return _write(ports, record, task, LoggedEvent(record.position, writer, record.expires, Voided()))
+
+
+def _keep_out(ports: Ports, record: Admission, writer: str, task: LoggedTask) -> LoggedTask:
+    """Give up the position of a message whose context was bound to another workspace after it was checked."""
+    try:
+        return _void(ports, record, writer, task)
+    except UnsupportedOperationError:
+        raise another_workspace() from None
+
+
 def _held(record: Admission, holder: Holder) -> TaskKey:
     return TaskKey(record.tenant, record.owner, holder.task_id)
 
@@ -274,12 +299,7 @@ def _take(
     ports: Ports, record: Admission, row: ContextRow, mine: Holder, held: LoggedTask | None
 ) -> ContextRow:
     """Take the context, finishing what the last holder may have died before writing."""
-    state, waiting = row.state, row.waiting
-    if row.holder is not None and held is not None:
-        if held.settled_turn == row.holder.turn:
-            state = held.settled_state or state
-        waiting = waiting | {held.task_id} if held.waiting else waiting - {held.task_id}
-    taken = ContextRow(holder=mine, state=state, waiting=waiting - {mine.task_id})
+    taken = succeeded(row, mine, held, workspace_of(record.message))
     return ports.contexts.take(record.context, seen=row, taken=taken, expires=record.expires)
 
 

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from a2a_serverless.operations.contexts import last_state
 from a2a_serverless.operations.inputs import check_type, no_such_file, refusal
-from a2a_serverless.operations.remembered import last_state, outlives, remembered
+from a2a_serverless.operations.remembered import outlives, remembered
 from a2a_serverless.ports import Caller, ContextKey, Ports
 from a2a_serverless.ports.uploads import FileToCome, GoneError, Uploaded
 from a2a_serverless.protocol.errors import InvalidParamsError, UnsupportedOperationError

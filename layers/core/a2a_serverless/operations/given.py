@@ -5,7 +5,7 @@ is logged and what a turn looks like from inside, and writes nothing.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Generic, TypeVar, overload
 
 from a2a_serverless.agent import Artifact, Attachment, Host, Message, Turn
@@ -13,9 +13,9 @@ from a2a_serverless.agent.attachments import INLINE
 from a2a_serverless.operations.contents import BINARY, inlined, measured
 from a2a_serverless.operations.memory import recall
 from a2a_serverless.operations.workspace import KeptWorkspace, pieces
-from a2a_serverless.ports import Ports, TurnKey
+from a2a_serverless.ports import ContextKey, Ports, TurnKey
 from a2a_serverless.protocol.files import file_url
-from a2a_serverless.protocol.objects import Part
+from a2a_serverless.protocol.objects import Part, Task, TaskStatus
 from a2a_serverless.tasks.content import (
     ContentKind,
     ContentPointer,
@@ -25,6 +25,7 @@ from a2a_serverless.tasks.content import (
     LoggedPart,
 )
 from a2a_serverless.tasks.fold import LoggedTask
+from a2a_serverless.tasks.log import TaskKey
 
 Kept = TypeVar("Kept")
 
@@ -52,6 +53,7 @@ def turn_for(ports: Ports, key: TurnKey, task: LoggedTask, host: Host) -> Turn:
             _attachment(ports, index, part) for index, part in enumerate(message.parts) if _is_bytes(part)
         ],
         segment=task.segments,
+        earlier_tasks=_Earlier(ports, key, task.context_id),
     )
 
 
@@ -118,6 +120,45 @@ def _message(ports: Ports, message: LoggedMessage) -> Message:
 
 def _artifact(ports: Ports, artifact: LoggedArtifact) -> Artifact:
     return Artifact(**{**_fields(artifact), "parts": _parts(ports, artifact.parts)})
+
+
+class _Earlier(Sequence[Task]):
+    """The tasks of a context before a turn's own, fetched when the agent looks; what has expired is none."""
+
+    def __init__(self, ports: Ports, key: TurnKey, context_id: str) -> None:
+        self._ports = ports
+        self._key = key
+        self._context_id = context_id
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    @overload
+    def __getitem__(self, index: int) -> Task: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Task]: ...
+    def __getitem__(self, index: int | slice) -> Task | Sequence[Task]:
+        if isinstance(index, slice):
+            return [self._whole(task) for task in self._tasks[index]]
+        return self._whole(self._tasks[index])
+
+    @cached_property
+    def _tasks(self) -> Sequence[LoggedTask]:
+        mine = self._key.task
+        row = self._ports.contexts.read(ContextKey(mine.tenant, mine.owner, self._context_id))
+        keys = [TaskKey(mine.tenant, mine.owner, name) for name in row.earlier]
+        return [task for task in self._ports.tasks.load_many(keys) if task.exists] if keys else []
+
+    def _whole(self, task: LoggedTask) -> Task:
+        status = task.current
+        said = _message(self._ports, status.message) if status.message else None
+        return Task(
+            id=task.task_id,
+            context_id=task.context_id,
+            status=TaskStatus(state=status.state, timestamp=status.timestamp, message=said),
+            history=tuple(_message(self._ports, message) for message in task.history),
+            artifacts=tuple(_artifact(self._ports, artifact) for artifact in task.artifacts),
+        )
 
 
 class _BroughtBack(Sequence[Kept], Generic[Kept]):

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from a2a_serverless.ports import ContextRow, Ports
+from a2a_serverless.ports import Ports
 from a2a_serverless.tasks.content import KeptFile
-from a2a_serverless.tasks.fold import LoggedTask
 
 WITH_FILES = ".files"
 """What the key of stored memory ends in when it says which files there are, and not the state alone."""
@@ -48,12 +47,6 @@ def remember(ports: Ports, place: str, state: str, files: Mapping[str, KeptFile]
     told = json.dumps({name: file.to_dict() for name, file in files.items()})
     ports.contents.put(place + WITH_FILES, f'{{"state":{state},"files":{told}}}'.encode(), "application/json")
     return place + WITH_FILES
-
-
-def last_state(row: ContextRow, held: LoggedTask) -> str | None:
-    """The key of what a context's agent saved last: its turn may have died before the row said so."""
-    settled = row.holder is not None and held.settled_turn == row.holder.turn
-    return (held.settled_state if settled else None) or row.state
 
 
 def outlives(ports: Ports, file: KeptFile, expires: int) -> bool:

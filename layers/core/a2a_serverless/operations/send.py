@@ -4,8 +4,10 @@ from collections.abc import Generator
 
 from a2a_serverless.operations.admit import admit, sole_waiting
 from a2a_serverless.operations.contents import Shown
+from a2a_serverless.operations.contexts import workspace_of
 from a2a_serverless.operations.follow import until_settled
 from a2a_serverless.operations.inputs import check_parts
+from a2a_serverless.operations.permissions import is_decision
 from a2a_serverless.operations.webhooks import check_config
 from a2a_serverless.ports import Caller, Ports
 from a2a_serverless.protocol.errors import InternalError, PushNotificationNotSupportedError
@@ -44,12 +46,14 @@ def send_message(
 
 def check_message(ports: Ports, request: SendMessageRequest, configuration: SendMessageConfiguration) -> None:
     """Refuse what this deployment or its agent cannot serve, before anything is written."""
+    workspace_of(request.message)
     webhook = configuration.task_push_notification_config
     if webhook is not None:
         if "push_notifications" not in ports.policy.capabilities:
             raise PushNotificationNotSupportedError
         check_config(ports, webhook)
-    check_parts(ports.policy, request.message.parts)
+    if not is_decision(request.message):  # that is for us, whatever the agent takes, and judged when admitted
+        check_parts(ports.policy, request.message.parts)
 
 
 def instant_answer(ports: Ports, caller: Caller, message: Message) -> Message | None:

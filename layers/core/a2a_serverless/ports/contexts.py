@@ -24,11 +24,17 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class ContextRow:
-    """What a context remembers: its last holder, the agent's saved state, the tasks that wait in it."""
+    """What a context remembers: its last holder, the agent's saved state, the tasks that wait in it.
+
+    `workspace` is what the context was bound to, and `earlier` names the tasks that held it before, in
+    that order.
+    """
 
     holder: Holder | None = None
     state: str | None = None
     waiting: frozenset[str] = frozenset()
+    workspace: str | None = None
+    earlier: tuple[str, ...] = ()
 
 
 class ContextStore(Protocol):
