@@ -75,11 +75,15 @@ def _trusted(trust: Trust) -> Iterator[TrustedKey]:
         kid, secret = _named(given, "--secret NAME=SECRET")
         yield _usable(f"--secret {kid}", trusted_secret, kid, read_secret(secret))
     for place in trust.jwks:
-        yield from _key_set(place)
+        yield from key_set(place)
 
 
-def _key_set(place: str) -> Sequence[TrustedKey]:
-    """A set that everybody can read, or a file of one's own that may hold secrets too."""
+def key_set(place: str) -> Sequence[TrustedKey]:
+    """The keys of a set: one that everybody can read, or a file of one's own that may hold secrets too.
+
+    Raises:
+        Failure: it is out of reach, or no set.
+    """
     if not _is_address(place):
         try:
             document = parse_json(read_given(place))

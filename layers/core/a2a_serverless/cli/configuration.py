@@ -51,6 +51,9 @@ AGENT_KEYS: Final[Mapping[str, str]] = {
 }
 """What can be said of an agent, and of which kind it is."""
 
+CREDENTIALS: Final = ("token", "basic_username", "basic_password", "api_key", "headers")
+"""Keys that only count for the address that stands beside them."""
+
 ROUTE_KEYS: Final[Mapping[str, str]] = {"name": TEXT, "skills": TEXTS, "tags": TEXTS, **AGENT_KEYS}
 """What can be said of a route: when it is taken, and all that can be said of its agent."""
 
@@ -133,6 +136,9 @@ def read_file(place: Path, environ: Mapping[str, str]) -> tuple[Block, list[Bloc
     if not isinstance(routes, list) or not all(isinstance(route, dict) for route in routes):
         raise Failure(Exit.USAGE, f"{place}: routes are written as [[routes]], each a table")
     agent = Block(str(place), _checked(str(place), document, AGENT_KEYS), environ)
+    for key in CREDENTIALS:
+        if key in agent.values and "url" not in agent.values:
+            raise Failure(Exit.USAGE, f"{place}: {key} needs a url beside it, the only one it is shown to")
     return agent, [_route(f"{place}, route {number}", each, environ) for number, each in enumerate(routes, 1)]
 
 

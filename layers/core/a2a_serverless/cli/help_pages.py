@@ -3,6 +3,7 @@
 The heading is what typer calls `rich_help_panel`; what has none stands under the usual one. Knows no command.
 """
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,11 +12,19 @@ from typer.core import TyperCommand, TyperGroup
 Record = tuple[str, str]
 """Something that can be typed, and what it means."""
 
+KIND = re.compile(r" <.*>$")
+"""The kind of an argument's value, in Python's words."""
+
 ARGUMENTS, OPTIONS, COMMANDS = "Arguments", "Options", "Commands"
 
 
 class Command(TyperCommand):
     """A command whose options stand under headings."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ANN401  typer's own, which are private
+        """What is typed; of several words as their description has it."""
+        pieces = super().collect_usage_pieces(ctx)
+        return [piece[1:-4] if piece.endswith("]...") and " " in piece else piece for piece in pieces]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  typer's own, which are private
         """Write the options."""
@@ -37,6 +46,8 @@ def _parameters(command: Any, ctx: Any) -> Iterable[tuple[str, Record]]:  # noqa
     for parameter in command.get_params(ctx):
         record = parameter.get_help_record(ctx)
         if record is not None:
+            if parameter.param_type_name == "argument":
+                record = (KIND.sub("", record[0]), record[1])
             usual = ARGUMENTS if parameter.param_type_name == "argument" else OPTIONS
             yield _heading(parameter, usual), record
 

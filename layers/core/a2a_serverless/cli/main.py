@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from a2a_serverless.cli import card, push
+from a2a_serverless.cli.call import call
 from a2a_serverless.cli.commands import Commands
 from a2a_serverless.cli.help_pages import Command
 from a2a_serverless.cli.invoke import invoke
@@ -28,6 +29,7 @@ app = typer.Typer(
 app.command("new", cls=Command, rich_help_panel=BUILD)(new)
 app.command("serve", cls=Command, rich_help_panel=BUILD)(serve)
 app.command("invoke", cls=Command, rich_help_panel=BUILD)(invoke)
+app.command("call", cls=Command, rich_help_panel=CALL)(call)
 app.add_typer(push.app, name="push", rich_help_panel=FOLLOW)
 app.add_typer(card.app, name="card", rich_help_panel=FIND)
 

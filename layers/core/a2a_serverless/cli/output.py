@@ -4,6 +4,7 @@ Much of what is shown was said by callers and receivers. Knows no command.
 """
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -46,6 +47,17 @@ def _print_blocks(console: Console, columns: Sequence[str], rows: Sequence[Seque
 def shown(text: str) -> str:
     """The text without characters that would do something to a terminal."""
     return "".join(each if each.isprintable() else f"\\x{ord(each):02x}" for each in text)
+
+
+def readable(text: str) -> str:
+    """As above, in lines."""
+    return "\n".join(map(shown, text.expandtabs(4).split("\n")))
+
+
+def note(text: str) -> None:
+    """Say something beside what was asked for, on standard error."""
+    sys.stdout.flush()
+    print(text, file=sys.stderr)
 
 
 def moment(at: datetime | None) -> str:

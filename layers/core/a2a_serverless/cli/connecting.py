@@ -1,0 +1,269 @@
+"""How a command gets at the agent it calls; what goes wrong on the way becomes a failure.
+
+No message holds a secret: what was said by others is searched for those that are known. Loads what calls
+agents: only commands that run import this.
+"""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import httpx
+
+from a2a_serverless.cli.agent_choice import ChosenAgent
+from a2a_serverless.cli.calling_options import Calling
+from a2a_serverless.cli.card_verifying import STATUSES, key_set
+from a2a_serverless.cli.exits import Exit, Failure
+from a2a_serverless.cli.output import shown
+from a2a_serverless.client import (
+    ApiKey,
+    Basic,
+    Bearer,
+    CardCache,
+    Client,
+    Discovered,
+    MemoryCardCache,
+    NoUsableInterfaceError,
+    Options,
+    StreamCutError,
+    TimedOutError,
+    Timeouts,
+    Together,
+    Trust,
+    UnavailableError,
+    UnexpectedAnswerError,
+    UnreachableError,
+    UntrustedCardError,
+    discover,
+)
+from a2a_serverless.client.authentication import Decorating
+from a2a_serverless.client.card_verification import KeysOutOfReachError
+from a2a_serverless.protocol.card import AgentCard
+from a2a_serverless.protocol.errors import (
+    A2AError,
+    PermissionDeniedError,
+    TaskNotFoundError,
+    UnauthenticatedError,
+)
+from a2a_serverless.protocol.extensions import Extension
+
+T = TypeVar("T")
+
+OURS = frozenset(extension.uri for extension in Extension)
+"""Extensions that are understood here, and opted into where a card announces them."""
+
+DEFAULT_KEY_HEADER = "X-API-Key"
+SHORTEST_SECRET = 4
+"""Characters of a secret that is looked for in what others say; a shorter one is found in any text."""
+
+
+class GivenHeaders(Decorating):
+    """Headers that were given: shown to the agent only, as credentials are."""
+
+    def __init__(self, headers: dict[str, str]) -> None:
+        self._headers = headers
+
+    def put(self, request: httpx.Request) -> None:
+        request.headers.update(self._headers)
+
+
+@dataclass(frozen=True)
+class Agent:
+    """An agent that can be called, as often as need be."""
+
+    chosen: ChosenAgent
+    options: Options
+    trust: Trust | None
+    tenant: str | None
+    secrets: Sequence[str] = field(repr=False)
+    verbose: bool
+    cache: CardCache = field(default_factory=MemoryCardCache)
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return self.chosen.url
+
+    @property
+    def typed(self) -> str:
+        """Its address as it can be shown in a command line."""
+        return "URL" if "?" in self.url else self.url
+
+    async def discovered(self) -> Discovered:
+        """Its card, verified where somebody is trusted."""
+        found = await discover(self.url, options=self.options, trust=self.trust, cache=self.cache)
+        self.tell(f"card of {found.card.name} from {found.url}")
+        return found
+
+    @asynccontextmanager
+    async def client(self) -> AsyncIterator[Client]:
+        """A client of it, which opts into what both sides understand."""
+        card = _of_tenant((await self.discovered()).card, self.tenant)
+        announced = [uri for each in card.capabilities.extensions if (uri := each.uri) and uri in OURS]
+        options = replace(self.options, extensions=announced)
+        async with Client(card, options, asked_from=self.url) as client:
+            interface = client.chosen.interface
+            self.tell(f"{interface.protocol_binding} {interface.protocol_version} at {interface.url}")
+            yield client
+
+    def tell(self, news: str) -> None:
+        """Say what is done, where that is wanted."""
+        if self.verbose:
+            print(shown(self.clean(news)), file=sys.stderr)
+
+    def clean(self, text: str) -> str:
+        """The text without secrets of ours."""
+        for secret in self.secrets:
+            if len(secret) >= SHORTEST_SECRET:
+                text = text.replace(secret, "[secret]")
+        return text
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do the work, in words where it fails.
+
+        Raises:
+            Failure: it did.
+        """
+        with in_words(self):
+            return asyncio.run(work)
+
+
+def connected(calling: Calling, chosen: ChosenAgent) -> Agent:
+    """How to call the agent that was chosen, as whoever calls.
+
+    Raises:
+        Failure: what is said of the caller or of trust makes no sense.
+    """
+    credentials, secrets = _credentials(chosen)
+    seconds = chosen.get("timeout")
+    agent = Agent(
+        chosen=chosen,
+        options=Options(
+            auth=credentials,
+            credential_origins=calling.credential_origins,
+            timeouts=Timeouts() if seconds is None else Timeouts(connect=min(5.0, seconds)),
+            # Who tests a command stands in for the network.
+            transport=calling.context.obj,
+        ),
+        trust=_trust(chosen),
+        tenant=chosen.get("tenant"),
+        secrets=secrets,
+        verbose=calling.verbose,
+    )
+    agent.tell(f"agent {chosen.url} ({chosen.found_by})")
+    return agent
+
+
+def _credentials(chosen: ChosenAgent) -> tuple[httpx.Auth | None, list[str]]:
+    """What is shown to the agent, and the secrets in it."""
+    given: list[httpx.Auth] = []
+    secrets: list[str] = []
+    # Whoever says more closely who calls, says it alone.
+    source, token = chosen.among("token", "basic_username", "basic_password")
+    username, password = (
+        (source.get("basic_username"), source.get("basic_password")) if source else (None, None)
+    )
+    if token and (username or password):
+        raise Failure(Exit.USAGE, f"{_place(source)} has both a token and a name with a password")
+    if (username is None) != (password is None):
+        raise Failure(Exit.USAGE, f"{_place(source)} needs both a name and a password")
+    if token:
+        given.append(Bearer(_header_value("token", token)))
+        secrets.append(token)
+    elif username is not None and password is not None:
+        given.append(Basic(username, password))
+        secrets.append(password)
+    if key := chosen.get("api_key"):
+        name = _header_name(chosen.get("api_key_header") or DEFAULT_KEY_HEADER)
+        given.append(ApiKey(_header_value("key", key), name))
+        secrets.append(key)
+    if headers := chosen.get("headers"):
+        kept = {_header_name(name): _header_value(f"header {name}", value) for name, value in headers.items()}
+        given.append(GivenHeaders(kept))
+        secrets += headers.values()
+    return (Together(*given) if len(given) > 1 else given[0] if given else None), secrets
+
+
+def _place(source: Any) -> str:  # noqa: ANN401  either kind of source
+    return str(getattr(source, "place", "the command line"))
+
+
+def _header_value(what: str, value: str) -> str:
+    if not (value.isascii() and value.isprintable() and value == value.strip()):
+        raise Failure(Exit.USAGE, f"the {what} has characters that no header can hold")
+    return value
+
+
+def _header_name(name: str) -> str:
+    if not (name.isascii() and name.replace("-", "").replace("_", "").isalnum()):
+        raise Failure(Exit.USAGE, f"{shown(name)!r} is no name of a header")
+    return name
+
+
+def _trust(chosen: ChosenAgent) -> Trust | None:
+    places, hosts = chosen.get("jwks") or (), chosen.get("trust_jku") or ()
+    if not places and not hosts:
+        if chosen.get("require_signature"):
+            raise Failure(
+                Exit.USAGE,
+                "a signature is required, and nobody is trusted",
+                "name keys with --jwks or --trust-jku",
+            )
+        return None
+    try:
+        return Trust(keys=[key for place in places for key in key_set(place)], jku_hosts=hosts)
+    except ModuleNotFoundError as missing:
+        message = f"{missing.name} is not installed: pip install 'a2a-serverless[cli,signing]'"
+        raise Failure(Exit.FAILED, message) from missing
+
+
+def _of_tenant(card: AgentCard, tenant: str | None) -> AgentCard:
+    if tenant is None:
+        return card
+    interfaces = tuple(each.model_copy(update={"tenant": tenant}) for each in card.supported_interfaces)
+    return card.model_copy(update={"supported_interfaces": interfaces})
+
+
+@contextmanager
+def in_words(agent: Agent) -> Iterator[None]:
+    """Turn what the agent, or the way to it, says against something into a failure."""
+    try:
+        yield
+    except A2AError as error:
+        raise _refused(agent, error) from error
+    except UntrustedCardError as error:
+        raise Failure(STATUSES[error.verification.verdict], _said(agent, error)) from error
+    except NoUsableInterfaceError as error:
+        hint = "--credential-origin says where else than at the card credentials may be shown"
+        raise Failure(Exit.FAILED, _said(agent, error), hint) from error
+    except StreamCutError as error:
+        hint = f"a2a-serverless task subscribe {agent.typed} {error.task_id}" if error.task_id else ""
+        raise Failure(Exit.UNREACHABLE, _said(agent, error), hint) from error
+    except (UnreachableError, TimedOutError, UnavailableError, KeysOutOfReachError) as error:
+        raise Failure(Exit.UNREACHABLE, f"{agent.typed}: {_said(agent, error)}") from error
+    except UnexpectedAnswerError as error:
+        status = Exit.UNREACHABLE if "card" in str(error) else Exit.FAILED
+        raise Failure(status, f"{agent.typed}: {_said(agent, error)}") from error
+
+
+def _said(agent: Agent, error: Exception) -> str:
+    return shown(agent.clean(str(error)))
+
+
+def _refused(agent: Agent, error: A2AError) -> Failure:
+    faults = "; ".join(f"{each.field or 'it'} {each.description}" for each in error.violations)
+    text = shown(agent.clean(f"{error.message}: {faults}" if faults else error.message))
+    match error:
+        case UnauthenticatedError():
+            hint = "who calls is said by --token, --basic-username or --api-key"
+            return Failure(Exit.UNAUTHORIZED, text, hint)
+        case PermissionDeniedError():
+            return Failure(Exit.UNAUTHORIZED, text)
+        case TaskNotFoundError():
+            return Failure(
+                Exit.NOTHING, text, "a task is shown to whoever began it; see `a2a-serverless task list`"
+            )
+    return Failure(Exit.FAILED, text)

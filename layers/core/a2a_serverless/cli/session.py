@@ -1,0 +1,258 @@
+"""`a2a-serverless call`: something is said, what comes of it is shown, and a question is answered."""
+
+import asyncio
+import json
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from a2a_serverless.cli.agent_choice import chosen_agent
+from a2a_serverless.cli.asking import Answer, asked_on_terminal, is_interactive
+from a2a_serverless.cli.calling_options import Calling
+from a2a_serverless.cli.connecting import Agent, connected
+from a2a_serverless.cli.exits import Exit, Failure
+from a2a_serverless.cli.output import note, shown
+from a2a_serverless.cli.saving import save
+from a2a_serverless.cli.saying import Said, Saying, read_saying
+from a2a_serverless.cli.views import View, view_for
+from a2a_serverless.cli.wording import of_artifacts, permission_in, question_of, said, state_of
+from a2a_serverless.client import Client
+from a2a_serverless.client.routes import Wanted
+from a2a_serverless.protocol.objects import Message, Role, Task, TaskState
+from a2a_serverless.protocol.requests import SendMessageConfiguration
+from a2a_serverless.tasks.lifecycle import WAITING
+
+__all__ = ["Saying", "Session", "hold"]
+
+ENDED = {
+    TaskState.COMPLETED: Exit.DONE,
+    TaskState.FAILED: Exit.NOT_COMPLETED,
+    TaskState.REJECTED: Exit.NOT_COMPLETED,
+    TaskState.CANCELED: Exit.NOT_COMPLETED,
+    TaskState.INPUT_REQUIRED: Exit.INPUT_REQUIRED,
+    TaskState.AUTH_REQUIRED: Exit.AUTH_REQUIRED,
+}
+
+
+@dataclass(frozen=True)
+class Session:
+    """How one talks: what is waited for, what is shown, what happens on Ctrl-C."""
+
+    calling: Calling
+    stream: bool
+    wait: bool
+    ask: bool
+    cancel: bool
+    out: str | None
+
+
+@dataclass
+class Turn:
+    """What is known of the turn that is under way, for whoever interrupts it."""
+
+    message_id: str
+    task: Task | None = None
+    message: Message | None = None
+    saved: Sequence[Path] = ()
+
+    @property
+    def task_id(self) -> str | None:
+        """The task, as soon as it is known."""
+        return self.task.id if self.task is not None else None
+
+
+def hold(session: Session, saying: Saying) -> int:
+    """Say it, and go on as long as the agent asks and somebody answers; returns the exit status.
+
+    Raises:
+        Failure: it cannot be said, the task has ended without being completed, or was left.
+    """
+    typed = read_saying(saying)
+    wanted = Wanted(skill=saying.skill, tag=saying.tag, prompt=typed.text or "")
+    agent = connected(session.calling, chosen_agent(session.calling, typed.address, wanted))
+    interactive = (
+        session.ask and not session.calling.as_json and is_interactive() and saying.words[-1:] != ["-"]
+    )
+    message: Message | Said = typed
+    while True:
+        turn = Turn(typed.message_id if isinstance(message, Said) else message.message_id)
+        _take_turn(session, agent, message, turn, interactive=interactive)
+        _show(session, turn)
+        task = turn.task
+        if task is None or not (interactive and task.status.state is TaskState.INPUT_REQUIRED):
+            return _ended(session, agent, turn)
+        answer = asked_on_terminal(task)
+        if answer is None:
+            return _ended(session, agent, turn)
+        message = _answered(task, answer)
+
+
+def _take_turn(
+    session: Session, agent: Agent, message: Message | Said, turn: Turn, *, interactive: bool
+) -> None:
+    view = view_for(stream=session.stream, as_json=session.calling.as_json)
+    try:
+        agent.run(_turn(session, agent, message, turn, view, interactive=interactive))
+    except KeyboardInterrupt:
+        view.close()
+        _left(session, agent, turn)
+    finally:
+        view.close()
+
+
+async def _turn(
+    session: Session, agent: Agent, given: Message | Said, turn: Turn, view: View, *, interactive: bool
+) -> None:
+    seconds = agent.chosen.get("timeout")
+    try:
+        async with asyncio.timeout(seconds), agent.client() as client:
+            message = await given.message(agent, client) if isinstance(given, Said) else given
+            accept = given.saying.accept if isinstance(given, Said) else ()
+            configuration = SendMessageConfiguration(
+                accepted_output_modes=tuple(accept), return_immediately=not session.wait
+            )
+            if session.wait:
+                await _follow(client, message, configuration, turn, view, interactive=interactive)
+            else:
+                answer = await client.send_message(message, configuration=configuration)
+                turn.task, turn.message = answer.task, answer.message
+            if session.out is not None and turn.task is not None:
+                turn.saved = await save(agent, client, turn.task.artifacts, Path(session.out))
+    except TimeoutError as error:
+        raise _too_long(agent, turn, seconds) from error
+
+
+async def _follow(
+    client: Client,
+    message: Message,
+    configuration: SendMessageConfiguration,
+    turn: Turn,
+    view: View,
+    *,
+    interactive: bool,
+) -> None:
+    """Tell what happens until the task ends, or waits for whoever calls."""
+    async with client.send_streaming_message(message, configuration=configuration) as stream:
+        async for told in stream:
+            turn.task, turn.message = stream.task, told.message
+            view.tell(told)
+            waits = told.status_update is not None and stream.state is TaskState.AUTH_REQUIRED
+            if waits and not interactive:
+                break
+            if waits and stream.task is not None:
+                note(
+                    f"{question_of(stream.task)}\nWaiting until that is done; Ctrl-C leaves the task waiting."
+                )
+
+
+def _show(session: Session, turn: Turn) -> None:
+    """Print what came of it, as far as it has not been shown."""
+    if not session.calling.as_json:
+        for line in _lines(session, turn):
+            print(line)
+    elif not session.stream:
+        answer: dict[str, Any] = {
+            name: value.to_dict() for name, value in (("task", turn.task), ("message", turn.message)) if value
+        }
+        saved = {"saved": list(map(str, turn.saved))} if session.out is not None else {}
+        print(json.dumps({**answer, **saved}, indent=2))
+
+
+def _lines(session: Session, turn: Turn) -> Iterator[str]:
+    task = turn.task
+    if turn.message is not None:
+        yield said(turn.message)
+    if task is None:
+        return
+    if turn.saved:
+        yield from (f"saved {path}" for path in turn.saved)
+    elif not (session.stream and not sys.stdout.isatty()):
+        yield from of_artifacts(task.artifacts)
+    if session.stream and not sys.stdout.isatty():
+        return
+    if task.status.state in WAITING:
+        yield question_of(task)
+    elif task.status.state is TaskState.COMPLETED and task.status.message is not None:
+        yield said(task.status.message)
+
+
+def _ended(session: Session, agent: Agent, turn: Turn) -> int:
+    """The exit status of where the task stands, with what may be done next.
+
+    Raises:
+        Failure: it was not completed.
+    """
+    task = turn.task
+    if task is None:
+        return Exit.DONE
+    status = ENDED.get(task.status.state)
+    if status is Exit.NOT_COMPLETED:
+        why = said(task.status.message)
+        text = f"the task {'has ' if task.status.state is TaskState.FAILED else 'was '}{state_of(task)}"
+        raise Failure(status, f"{text}: {why}" if why else text)
+    if session.calling.as_json:
+        return Exit.DONE if status is None else status
+    note(shown(f"task {task.id}: {state_of(task)}"))
+    for hint in _hints(agent, task):
+        note(f"hint: {hint}")
+    if status is None and session.wait:
+        return Exit.STILL_WORKING
+    return Exit.DONE if status is None else status
+
+
+def _hints(agent: Agent, task: Task) -> list[str]:
+    """Command lines for what may be done with the task now."""
+    name = shlex.quote(shown(task.id))
+    match task.status.state:
+        case TaskState.INPUT_REQUIRED if permission_in(task) is not None:
+            call = f"a2a-serverless call {agent.typed} --task {name}"
+            return [f"{call} --allow", f"{call} --deny"]
+        case TaskState.INPUT_REQUIRED:
+            return [f'a2a-serverless call {agent.typed} --task {name} "…"']
+        case TaskState.COMPLETED:
+            return []
+    return [f"a2a-serverless task subscribe {agent.typed} {name}"]
+
+
+def _left(session: Session, agent: Agent, turn: Turn) -> None:
+    """Whoever interrupts leaves the task at work, unless it was to be canceled.
+
+    Raises:
+        Failure: always, with how it goes on.
+    """
+    if turn.task_id is None:
+        text = "the agent has not said that it took the message"
+        hint = f"sent again with --message-id {turn.message_id} it counts once"
+        raise Failure(Exit.INTERRUPTED, text, hint)
+    name = shlex.quote(shown(turn.task_id))
+    if session.cancel:
+        task = agent.run(_canceled(agent, turn.task_id))
+        raise Failure(Exit.INTERRUPTED, f"task {name}: {state_of(task)}")
+    hint = f"a2a-serverless task subscribe {agent.typed} {name}"
+    raise Failure(Exit.INTERRUPTED, f"task {name} goes on", hint)
+
+
+async def _canceled(agent: Agent, task_id: str) -> Task:
+    async with agent.client() as client:
+        return await client.cancel_task(task_id)
+
+
+def _too_long(agent: Agent, turn: Turn, seconds: float) -> Failure:
+    if turn.task_id is None:
+        hint = f"sent again with --message-id {turn.message_id} it counts once"
+        return Failure(Exit.STILL_WORKING, f"{agent.typed} has not answered in {seconds:g} s", hint)
+    hint = f"a2a-serverless task subscribe {agent.typed} {shlex.quote(shown(turn.task_id))}"
+    return Failure(Exit.STILL_WORKING, f"the task goes on after {seconds:g} s", hint)
+
+
+def _answered(task: Task, answer: Answer) -> Message:
+    return Message(
+        message_id=answer.message_id,
+        role=Role.USER,
+        parts=(answer.part,),
+        task_id=task.id,
+        context_id=task.context_id,
+    )

@@ -1,0 +1,198 @@
+"""How what happens to a task is shown while it does: as lines, as JSON, alive on a terminal, or not."""
+
+import json
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from a2a_serverless.cli.output import readable, shown
+from a2a_serverless.cli.wording import STATES, asides, of_part, said, title_of
+from a2a_serverless.protocol.events import StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent
+from a2a_serverless.protocol.objects import Task
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+Write = Callable[[str], None]
+
+
+class View(Protocol):
+    """Shows a stream as it comes."""
+
+    shows_artifacts: bool
+    """Whether artifacts are shown by it, and need not be printed in the end."""
+
+    def tell(self, told: StreamResponse) -> None:
+        """One thing that happened."""
+
+    def close(self) -> None:
+        """It is over, or interrupted."""
+
+
+class NoView:
+    """Shows nothing."""
+
+    shows_artifacts = False
+
+    def tell(self, told: StreamResponse) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class JsonView:
+    """One JSON object a line, as the protocol has it."""
+
+    shows_artifacts = True
+
+    def tell(self, told: StreamResponse) -> None:
+        print(json.dumps(told.to_dict()), flush=True)
+
+    def close(self) -> None: ...
+
+
+class LinesView:
+    """Line by line, as text: artifacts as their lines are whole."""
+
+    shows_artifacts = True
+
+    def __init__(self, write: Write | None = None) -> None:
+        self._write = write or _print
+        self._artifact: str | None = None
+        self._rest = ""
+
+    def tell(self, told: StreamResponse) -> None:
+        if told.task is not None:
+            self._line(_opening(told.task))
+            for artifact in told.task.artifacts:
+                self._pieces(
+                    artifact.artifact_id, title_of(artifact), [of_part(part) for part in artifact.parts]
+                )
+        elif told.status_update is not None:
+            for line in lines_of(told.status_update):
+                self._line(line)
+        elif told.artifact_update is not None:
+            self._grow(told.artifact_update)
+
+    def close(self) -> None:
+        if self._rest:
+            self._write(self._rest)
+        self._artifact, self._rest = None, ""
+
+    def _line(self, line: str) -> None:
+        self.close()
+        self._write(line)
+
+    def _grow(self, update: TaskArtifactUpdateEvent) -> None:
+        artifact = update.artifact
+        if not update.append:
+            self.close()
+        self._pieces(artifact.artifact_id, title_of(artifact), [_piece(part) for part in artifact.parts])
+
+    def _pieces(self, name: str, title: str, pieces: Sequence[str]) -> None:
+        if name != self._artifact:
+            self._line(f"artifact {title}:")
+            self._artifact = name
+        *lines, self._rest = (self._rest + "".join(pieces)).split("\n")
+        for line in lines:
+            self._write(line)
+
+
+TAIL = 8
+"""Lines of an artifact that are shown while it grows."""
+
+TOOLS = 4
+"""Tools that are shown with what they do."""
+
+
+class LiveView:
+    """Alive on a terminal: what was said stays above, what grows shows its last lines below."""
+
+    shows_artifacts = False
+
+    def __init__(self) -> None:
+        from rich.console import Console  # noqa: PLC0415  a tenth of a second that pipes need not wait
+        from rich.live import Live  # noqa: PLC0415  as above
+
+        self._console = Console(highlight=False)
+        self._began = time.monotonic()
+        self._news = "waiting for the agent"
+        self._about = ""
+        self._asides: deque[str] = deque(maxlen=TOOLS)
+        self._growing: dict[str, tuple[str, str]] = {}
+        self._live = Live(
+            console=self._console, get_renderable=self._render, refresh_per_second=8, transient=True
+        )
+        self._live.start()
+
+    def tell(self, told: StreamResponse) -> None:
+        if told.task is not None:
+            self._about = told.task.id
+            self._news = STATES[told.task.status.state]
+        elif told.status_update is not None:
+            self._status(told.status_update)
+        elif told.artifact_update is not None:
+            artifact = told.artifact_update.artifact
+            before = (
+                self._growing.pop(artifact.artifact_id, ("", ""))[1] if told.artifact_update.append else ""
+            )
+            text = before + "".join(map(_piece, artifact.parts))
+            self._growing[artifact.artifact_id] = (title_of(artifact), text[-4000:])
+
+    def close(self) -> None:
+        self._live.stop()
+
+    def _status(self, update: TaskStatusUpdateEvent) -> None:
+        self._asides.extend(asides(update.metadata))
+        text = said(update.status.message)
+        if text:
+            self._console.print(f"  {text}", markup=False)
+        if text or not update.metadata:
+            self._news = text.partition("\n")[0] or STATES[update.status.state]
+
+    def _render(self) -> "Group":
+        from rich.console import Group  # noqa: PLC0415  as above
+        from rich.spinner import Spinner  # noqa: PLC0415  as above
+        from rich.text import Text  # noqa: PLC0415  as above
+
+        elapsed = f"{time.monotonic() - self._began:.0f} s"
+        head = Text.assemble((self._news, "bold"), f"  {elapsed}  ", (self._about, "dim"))
+        lines = [Text(f"  {line}", style="cyan", no_wrap=True, overflow="ellipsis") for line in self._asides]
+        for title, text in self._growing.values():
+            lines.append(Text(f"  {title}", style="bold"))
+            lines += [Text(f"  | {line}") for line in text.split("\n")[-TAIL:]]
+        return Group(Spinner("line", text=head), *lines)
+
+
+def lines_of(update: TaskStatusUpdateEvent) -> list[str]:
+    """What an update of the status says, in lines."""
+    beside = list(asides(update.metadata))
+    text = said(update.status.message)
+    state = STATES[update.status.state]
+    if text:
+        return [*beside, f"{state}: {text}"]
+    return beside or [state]
+
+
+def _opening(task: Task) -> str:
+    context = f" of context {task.context_id}" if task.context_id else ""
+    return shown(f"task {task.id}{context}: {STATES[task.status.state]}")
+
+
+def _piece(part: object) -> str:
+    text = getattr(part, "text", None)
+    return readable(text) if isinstance(text, str) else f"{of_part(part)}\n"  # type: ignore[arg-type]
+
+
+def _print(line: str) -> None:
+    print(line, flush=True)
+
+
+def view_for(*, stream: bool, as_json: bool) -> View:
+    """The view for where one is."""
+    if as_json:
+        return JsonView() if stream else NoView()
+    if not stream:
+        return NoView()
+    return LiveView() if sys.stdout.isatty() else LinesView()
