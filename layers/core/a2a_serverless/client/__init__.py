@@ -32,6 +32,7 @@ from a2a_serverless.client.failures import (
 )
 from a2a_serverless.client.interfaces import Chosen, choose
 from a2a_serverless.client.options import Limits, Options, Retries, Timeouts
+from a2a_serverless.client.remote_agent import RemoteAgent, Reply
 from a2a_serverless.client.streams import Stream
 
 __all__ = [
@@ -49,6 +50,8 @@ __all__ = [
     "NoUsableInterfaceError",
     "Options",
     "PassedOver",
+    "RemoteAgent",
+    "Reply",
     "Retries",
     "Stream",
     "StreamCutError",

@@ -101,12 +101,15 @@ class Client:
         """
         return self._stream("SendStreamingMessage", sending(message, configuration, metadata))
 
-    def subscribe_to_task(self, task_id: str, *, last_event_id: str | None = None) -> Stream:
+    def subscribe_to_task(
+        self, task_id: str, *, last_event_id: str | None = None, known: Task | None = None
+    ) -> Stream:
         """Follow a task that has not ended: the task as it stands, then what happens to it (3.1.6).
 
-        With the `last_event_id` of an earlier stream, of a server that gives ids: the task as it stood then.
+        `last_event_id` is that of an earlier stream, of a server that gives ids: the first thing told is the
+        task as it stood then. `known` is the task as an earlier stream told it: only what is new is told.
         """
-        return self._stream("SubscribeToTask", {"id": task_id}, last_event_id)
+        return self._stream("SubscribeToTask", {"id": task_id}, last_event_id, known)
 
     async def get_task(self, task_id: str, *, history_length: int | None = None) -> Task:
         """A task as it stands (3.1.3)."""
@@ -169,7 +172,13 @@ class Client:
         self.card = await self._call("GetExtendedAgentCard", {}, AgentCard)
         return self.card
 
-    def _stream(self, method: str, params: dict[str, Any], last_event_id: str | None = None) -> Stream:
+    def _stream(
+        self,
+        method: str,
+        params: dict[str, Any],
+        last_event_id: str | None = None,
+        known: Task | None = None,
+    ) -> Stream:
         return Stream(
             self._connection,
             self._binding,
@@ -177,6 +186,7 @@ class Client:
             params,
             streaming=bool(self.card.capabilities.streaming),
             last_event_id=last_event_id,
+            known=known,
         )
 
     async def _call(self, method: str, params: dict[str, Any], kind: type[T]) -> T:

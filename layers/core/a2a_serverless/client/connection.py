@@ -6,8 +6,10 @@ what may be tried again. Knows nothing of tasks.
 
 import asyncio
 import random
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import cache
 from http import HTTPStatus
 from typing import Any, TypeVar
 
@@ -43,13 +45,19 @@ def http_client(options: Options) -> httpx.AsyncClient:
     waits = [each for each in (timeouts.first_byte, timeouts.idle) if each is not None]
     whole = None if len(waits) < 2 else max(waits)  # noqa: PLR2004  without one of them a read may last for ever
     return httpx.AsyncClient(
-        verify=options.verify,
+        verify=_usual_certificates() if options.verify is True else options.verify,
         transport=options.transport,
         timeout=httpx.Timeout(whole, connect=timeouts.connect, pool=None),
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=10),
         headers={"User-Agent": "a2a-serverless", "Accept-Encoding": "identity"},
         follow_redirects=False,
     )
+
+
+@cache
+def _usual_certificates() -> ssl.SSLContext:
+    """Read once: it takes longer than many a call."""
+    return httpx.create_ssl_context()
 
 
 class Connection:

@@ -9,7 +9,7 @@ that stops before that was cut. Agents that do not stream are looked at every so
 import asyncio
 import hashlib
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -80,6 +80,8 @@ class Stream:
     Attributes:
         last_event_id: the place in the stream, where the server gives ids; `subscribe_to_task` goes on there.
         interruptions: how often the stream was taken up again.
+        told_all: nothing that has arrived is still to be told, so `last_event_id` and `task` are the place to
+        go on from.
     """
 
     def __init__(
@@ -91,9 +93,11 @@ class Stream:
         *,
         streaming: bool,
         last_event_id: str | None = None,
+        known: Task | None = None,
     ) -> None:
         self.last_event_id = last_event_id
         self.interruptions = 0
+        self.told_all = True
         self._connection = connection
         self._binding = binding
         self._opening = OPERATION_OF_METHOD[method]
@@ -104,7 +108,9 @@ class Stream:
         self._view = TaskView(message.get("messageId"))
         self._told = Told()
         self._over = False
-        self._begun = False
+        self._begun = known is not None
+        if known is not None:
+            self._view.apply(StreamResponse(task=known))
         self._stale = False
         self._wants: float | None = None
         self._events = self._until_over()
@@ -138,6 +144,11 @@ class Stream:
     def state(self) -> TaskState | None:
         """The state that was told last."""
         return self._view.state
+
+    @property
+    def settled(self) -> bool:
+        """Whether the task has ended, or waits for the caller; or there was a message and no task."""
+        return self._stops_here()
 
     @property
     def _sends(self) -> bool:
@@ -220,7 +231,7 @@ class Stream:
                 raise
             self.last_event_id = None  # the server does not know its own id any more
         except (UnsupportedOperationError, MethodNotFoundError):
-            for response in self._caught_up(await self._look()):
+            for response in self._telling(self._caught_up(await self._look()), self.last_event_id):
                 yield response
             self._streaming = self._over
 
@@ -241,7 +252,8 @@ class Stream:
             first = True
             async for event in self._read(connection.pieces(response)):
                 told = read(StreamResponse, binding.frame(asked, event.data))
-                for each in self._new(told, event.id, first=first):
+                new = self._new(told, event.id, first=first)
+                for each in self._telling(new, event.id or self.last_event_id):
                     yield each
                 if self._over:
                     return
@@ -261,14 +273,22 @@ class Stream:
         """What a frame tells that was not told before."""
         self._check(told)
         again = self._begun and first and told.task is not None
-        place, self.last_event_id = self.last_event_id, event_id or self.last_event_id
         if again and told.task is not None:
-            if event_id is not None and event_id == place:
+            if event_id is not None and event_id == self.last_event_id:
                 return []  # the server knows where we were and goes on from there
             return self._caught_up(told.task)
         if not self._told.is_new(event_id, told):
             return []
         return [self._take(told)]
+
+    def _telling(self, new: Sequence[StreamResponse], place: str | None) -> Iterator[StreamResponse]:
+        """Tell one after the other; the place is behind them only when the last has been."""
+        for left, each in zip(reversed(range(len(new))), new, strict=True):
+            self.told_all = left == 0
+            if self.told_all:
+                self.last_event_id = place
+            yield each
+        self.last_event_id = place
 
     def _take(self, told: StreamResponse) -> StreamResponse:
         self._view.apply(told)
@@ -315,7 +335,7 @@ class Stream:
             await asyncio.sleep(self._connection.options.poll_seconds)
             looks += 1
             self._stale = self._stale and looks < LOOKS
-            for response in self._caught_up(await self._look()):
+            for response in self._telling(self._caught_up(await self._look()), None):
                 yield response
 
     async def _first_look(self) -> StreamResponse:
