@@ -1,0 +1,1 @@
+"""The checks: each looks at a resource, a document or a module, and yields what it finds. Pure."""
