@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
+from urllib.parse import parse_qs, unquote
 
 from infra.local.deployment import ACCOUNT, REGION
 from infra.local.grants import Call
@@ -19,23 +20,46 @@ CREDENTIAL: Final = re.compile(r"Credential=([^/,\s]+)/[0-9]{8}/[^/]+/([^/]+)/")
 KEY_ID_LENGTH: Final = 36
 
 S3_ACTIONS: Final = {"GET": "s3:GetObject", "HEAD": "s3:GetObject", "PUT": "s3:PutObject"}
+S3_PART_ACTIONS: Final = {
+    "POST": "s3:PutObject",
+    "PUT": "s3:PutObject",
+    "DELETE": "s3:AbortMultipartUpload",
+}
+"""What IAM calls the requests of an upload in parts."""
 
 
 def signer(request: Request) -> tuple[str, str]:
-    """Return the access key that signed a request and the service it is for; empty when nobody did."""
-    found = CREDENTIAL.search(request.header("authorization"))
+    """Return the access key that signed a request and the service it is for; empty when nobody did.
+
+    A link is signed by whoever made it, and may do what they may.
+    """
+    said = request.header("authorization") or unquote(request.target.partition("?")[2])
+    found = CREDENTIAL.search(said)
     return (found[1], found[2]) if found else ("", "")
 
 
 def call_of(request: Request, service: str) -> Call:
     """Return the call that a signed request is."""
     if service == "s3":
-        path = request.target.partition("?")[0].lstrip("/")
-        return Call(S3_ACTIONS.get(request.method, f"s3:{request.method}"), (f"arn:aws:s3:::{path}",))
+        path, _, query = request.target.partition("?")
+        in_parts = parse_qs(query, keep_blank_values=True).keys() & {"uploads", "uploadId"}
+        actions = S3_PART_ACTIONS if in_parts else S3_ACTIONS
+        return Call(actions.get(request.method, f"s3:{request.method}"), (_object(path),))
     operation = request.header("x-amz-target").rpartition(".")[2]
     asked: Mapping[str, Any] = json.loads(request.body or b"{}")
     resources, keys = RESOURCES.get(service, _anything)(asked)
     return Call(f"{service}:{ACTIONS.get((service, operation), operation)}", resources, keys)
+
+
+def calls_of(request: Request, service: str) -> tuple[Call, ...]:
+    """Return all the calls that a signed request is: who copies an object reads it as well."""
+    source = request.header("x-amz-copy-source") if service == "s3" else ""
+    read = (Call("s3:GetObject", (_object(source),)),) if source else ()
+    return (*read, call_of(request, service))
+
+
+def _object(path: str) -> str:
+    return f"arn:aws:s3:::{unquote(path.lstrip('/'))}"
 
 
 Found = tuple[tuple[str, ...], tuple[str, ...]]

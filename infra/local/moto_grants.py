@@ -12,7 +12,7 @@ from http import HTTPStatus
 from typing import Final
 from xml.sax.saxutils import escape
 
-from infra.local.aws_calls import call_of, signer
+from infra.local.aws_calls import calls_of, signer
 from infra.local.deployment import ACCOUNT
 from infra.local.grants import Call, Grant, lacking
 from infra.local.wire import Request, Response
@@ -40,12 +40,14 @@ class Guard:
         function, service = signer(request)
         if function not in self._grants:
             return self._told() if request.target == CALLS_MADE else None
-        asked = call_of(request, service)
-        call = replace(asked, resources=tuple(map(self._alias_of, asked.resources)))
-        with self._lock:
-            self._made[function].update((call.action, resource) for resource in call.resources)
-        resource = lacking(self._grants[function], call)
-        return refusal(function, call, resource, service) if resource is not None else None
+        for asked in calls_of(request, service):
+            call = replace(asked, resources=tuple(map(self._alias_of, asked.resources)))
+            with self._lock:
+                self._made[function].update((call.action, resource) for resource in call.resources)
+            resource = lacking(self._grants[function], call)
+            if resource is not None:
+                return refusal(function, call, resource, service)
+        return None
 
     def _told(self) -> Response:
         with self._lock:

@@ -5,6 +5,7 @@ The only file that says which of moto's backends exist here and how they are fil
 
 import json
 import socket
+from datetime import UTC, datetime
 from typing import Any
 
 from moto.cloudformation.models import cloudformation_backends
@@ -13,7 +14,8 @@ from moto.kms.models import kms_backends
 from moto.secretsmanager.models import secretsmanager_backends
 from moto.stepfunctions.parser.models import stepfunctions_parser_backends
 
-from infra.local import moto_changes, moto_dynamodb, moto_queues, moto_signatures, moto_tasks
+from infra.local import links, moto_changes, moto_dynamodb, moto_queues, moto_signatures, moto_tasks
+from infra.local.aws import credentials
 from infra.local.deployment import ACCOUNT, REGION
 from infra.local.event_sources import QueueSource, StreamSource
 from infra.local.function_client import FunctionClient
@@ -38,9 +40,12 @@ def serve(listener: socket.socket, plan: dict[str, Any]) -> None:
     application = MotoApplication(listener.getsockname()[1])
     granted = {function: [Grant(**grant) for grant in grants] for function, grants in plan["grants"].items()}
     guard = Guard(granted, alias_of)
+    local = credentials()
+    secrets = dict.fromkeys((*granted, local["AWS_ACCESS_KEY_ID"]), local["AWS_SECRET_ACCESS_KEY"])
 
     def answer(request: Request) -> Response:
-        if (own := guard.answer(request)) is not None:
+        own = guard.answer(request) or links.refused(request, secrets, datetime.now(UTC))
+        if own is not None:
             return own
         short = moto_dynamodb.takes(request)
         return moto_dynamodb.answer(request) if short else application.answer(request)

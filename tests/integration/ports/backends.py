@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.session import Session, get_session
 
 from a2a_serverless.adapters.aws_clients import AwsClients
-from infra.local.aws import Aws
+from infra.local.aws import Aws, credentials
 from infra.local.deployment import REGION, Deployment
 from infra.local.intrinsics import read_template
 
@@ -105,7 +105,8 @@ def _wait_until_ready(process: "subprocess.Popen[str]") -> None:
 
 def _session(endpoint: str) -> Session:
     session = get_session()
-    session.set_credentials("testing", "testing")
+    local = credentials()
+    session.set_credentials(local["AWS_ACCESS_KEY_ID"], local["AWS_SECRET_ACCESS_KEY"])
     session.set_config_variable("region", REGION)
     session.get_component("config_store").set_config_variable("endpoint_url", endpoint)
     return session

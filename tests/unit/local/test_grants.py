@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from infra.local.aws_calls import call_of, signer
+from infra.local.aws_calls import call_of, calls_of, signer
 from infra.local.grants import Call, Grant, lacking, matches
 from infra.local.intrinsics import UnresolvableError
 from infra.local.moto_grants import CALLS_MADE, Guard
@@ -198,6 +198,34 @@ def test_an_object_is_named_by_the_path(method: str, action: str) -> None:
     request = signed("s3", method=method, target="/bucket/content/a/1?x-id=GetObject")
 
     assert call_of(request, "s3") == Call(action, ("arn:aws:s3:::bucket/content/a/1",))
+
+
+@pytest.mark.parametrize(
+    ("method", "query", "action"),
+    [
+        ("POST", "uploads", "s3:PutObject"),
+        ("PUT", "uploadId=u&partNumber=1", "s3:PutObject"),
+        ("POST", "uploadId=u", "s3:PutObject"),
+        ("DELETE", "uploadId=u", "s3:AbortMultipartUpload"),
+    ],
+)
+def test_an_upload_in_parts_is_a_put_and_may_be_aborted(method: str, query: str, action: str) -> None:
+    request = signed("s3", method=method, target=f"/bucket/files/1?{query}")
+
+    assert call_of(request, "s3") == Call(action, ("arn:aws:s3:::bucket/files/1",))
+
+
+def test_who_copies_an_object_reads_it_as_well() -> None:
+    source = ("x-amz-copy-source", "bucket/uploads/a%3A1")
+    request = signed("s3", source, method="PUT", target="/bucket/content/1")
+
+    assert calls_of(request, "s3") == (
+        Call("s3:GetObject", ("arn:aws:s3:::bucket/uploads/a:1",)),
+        Call("s3:PutObject", ("arn:aws:s3:::bucket/content/1",)),
+    )
+    assert calls_of(signed("s3", method="GET", target="/b/k"), "s3") == (
+        Call("s3:GetObject", ("arn:aws:s3:::b/k",)),
+    )
 
 
 def test_who_calls_is_who_signed() -> None:
