@@ -131,6 +131,10 @@ class RemoteAgent:
         texts = [text for text in (outcome.text, *made) if text]
         return Reply(outcome, "\n\n".join(texts), task)
 
+    def awaits_answer(self, turn: Turn) -> bool:
+        """Whether it has asked something in this conversation, which the next message to it answers."""
+        return bool(Delegation(turn, self.name, "").kept.get("waits"))
+
     async def task(self, turn: Turn) -> Task | None:
         """Its last task in this conversation, as it stands now; None if there was none."""
         kept = Delegation(turn, self.name, "").kept
