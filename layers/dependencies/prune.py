@@ -11,7 +11,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SERVICES = frozenset(
-    {"dynamodb", "events", "kms", "lambda", "s3", "secretsmanager", "sqs", "ssm", "stepfunctions", "sts"}
+    {
+        "bedrock-runtime",
+        "dynamodb",
+        "events",
+        "kms",
+        "lambda",
+        "s3",
+        "secretsmanager",
+        "sqs",
+        "ssm",
+        "stepfunctions",
+        "sts",
+    }
 )
 """The services whose descriptions stay, by botocore's folder names."""
 

@@ -4,7 +4,7 @@ The environment (region, credentials, `AWS_ENDPOINT_URL`) is botocore's own to r
 its clients are botocore's, and a cold start is shorter without it.
 """
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from botocore.config import Config
 from botocore.session import Session, get_session
@@ -90,6 +90,10 @@ class AwsClients:
     def ssm(self) -> "SsmClient":
         """The client of the parameter that says who may call."""
         return cast("SsmClient", self._session.create_client("ssm", config=_config(3.0)))
+
+    def bedrock_runtime(self) -> Any:  # noqa: ANN401  what it has is described where it is used
+        """The client of models; one that thinks says nothing for a while."""
+        return self._session.create_client("bedrock-runtime", config=_config(60.0))
 
     def cloudformation(self) -> "CloudFormationClient":
         """The client of the stacks, for an operator's commands: no layer describes its service."""
