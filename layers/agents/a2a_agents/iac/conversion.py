@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Mapping
 from pathlib import PurePosixPath
-from typing import Any, Final
+from typing import Final
 
 import yaml
 
@@ -104,17 +104,13 @@ MOST_WISH: Final = 2000
 
 def packed(files: Mapping[str, str], *, as_json: bool) -> str:
     """The template that holds these files."""
-    template = {
-        "ROSTemplateFormatVersion": FORMAT,
-        "Transform": TRANSFORM,
-        "Workspace": {name: files[name] for name in sorted(files, key=_order)},
-    }
+    workspace = {name: files[name] for name in sorted(files, key=_order)}
     if as_json:
+        template = {"ROSTemplateFormatVersion": FORMAT, "Transform": TRANSFORM, "Workspace": workspace}
         return json.dumps(template, indent=2, ensure_ascii=False) + "\n"
-    text: str = yaml.dump(
-        template, Dumper=_Blocks, sort_keys=False, allow_unicode=True, width=2**31, default_flow_style=False
-    )
-    return text
+    lines = [f"ROSTemplateFormatVersion: '{FORMAT}'", f"Transform: {TRANSFORM}", "Workspace:"]
+    lines += [f"  {_quoted(name)}: {_written(text)}" for name, text in workspace.items()]
+    return "\n".join(lines) + "\n"
 
 
 def _order(name: str) -> tuple[int, str]:
@@ -122,18 +118,31 @@ def _order(name: str) -> tuple[int, str]:
     return (len(PurePosixPath(name).parts), name)
 
 
-class _Blocks(yaml.SafeDumper):
-    """Writes texts of several lines as blocks, as a person would."""
+PLAIN: Final = re.compile(r"[A-Za-z0-9_][\w-]*[/.][\w./-]*[A-Za-z]", re.ASCII)
+"""Names that YAML takes for what they are: with a letter at the end they are no number."""
+
+INDENT: Final = "    "
+NOT_IN_BLOCKS: Final = re.compile(
+    r"[^\n\t\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
+"""What a block of text cannot hold: carriage returns, control characters, other ends of lines."""
 
 
-def _text(dumper: yaml.SafeDumper, value: str) -> Any:  # noqa: ANN401  a node, of which PyYAML says no type
-    style = "|" if "\n" in value and value == value.lstrip(" \n") and not _UNFIT.search(value) else None
-    if style is None and "\n" in value:
-        style = '"'
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+def _written(text: str) -> str:
+    """A text as a block of its lines; in quotes where it is none, or could not be one."""
+    body = text.rstrip("\n")
+    if not body.strip(" \t\n") or "\n" not in text or NOT_IN_BLOCKS.search(text):
+        return _quoted(text)
+    ends = len(text) - len(body)
+    keeps = "-" if ends == 0 else "" if ends == 1 else "+"
+    # Where the first line begins with space, the block says how far it is set in itself.
+    deep = "2" if text[0] in " \t\n" else ""
+    lines = [f"{INDENT}{line}" if line else "" for line in (body + "\n" * (ends - 1)).split("\n")]
+    return f"|{deep}{keeps}\n" + "\n".join(lines)
 
 
-_UNFIT: Final = re.compile(r"[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]| (?=\n)")
-"""What a block of text cannot hold as it is: tabs at a line's begin, carriage returns, control characters."""
-
-_Blocks.add_representer(str, _text)
+def _quoted(text: str) -> str:
+    if PLAIN.fullmatch(text):
+        return text
+    written: str = yaml.safe_dump(text, default_style='"', allow_unicode=True, width=2**31)
+    return written.rstrip("\n")
