@@ -23,7 +23,16 @@ ADAPTERS = {
         "delete_item": "dynamodb:DeleteItem",
         "query": "dynamodb:Query",
     },
-    "s3": {"get_object": "s3:GetObject", "put_object": "s3:PutObject"},
+    "s3": {
+        "get_object": "s3:GetObject",
+        "head_object": "s3:GetObject",
+        "generate_presigned_url": "s3:GetObject",
+        "put_object": "s3:PutObject",
+        "create_multipart_upload": "s3:PutObject",
+        "upload_part": "s3:PutObject",
+        "complete_multipart_upload": "s3:PutObject",
+        "abort_multipart_upload": "s3:AbortMultipartUpload",
+    },
     "sqs": {
         "send_message": "sqs:SendMessage",
         "send_message_batch": "sqs:SendMessage",

@@ -12,6 +12,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from a2a_serverless.ports.contents import ContentLinks
 from a2a_serverless.ports.limits import OperationClass, RateLimit
 from a2a_serverless.protocol.extensions import Extension, PermissionMode
 from a2a_serverless.protocol.scalars import Timestamp
@@ -20,6 +21,7 @@ from a2a_serverless.settings.values import (
     Required,
     TokenHash,
     address,
+    extensions,
     kept_value,
     key_name,
     kinds,
@@ -30,7 +32,6 @@ from a2a_serverless.settings.values import (
     required,
     switch,
     tokens,
-    turn_extensions,
 )
 from a2a_serverless.tasks.log import PushKind
 
@@ -78,6 +79,8 @@ class Settings(BaseModel):
         unsigned. card_signing_secret, card_signing_kid: where a secret lies that signs it instead, and under
         which name verifiers know it.
         extended_card: `module:attribute` of what callers' own cards have more; empty for no such cards.
+        content_links: when stored content is given by a link to the bucket. content_link_seconds: how long a
+        link leads there; no longer than the function's own credentials, whatever is said here.
         permissions: who decides when the agent asks for permission.
         turn_extensions: what callers may be told beyond the specification; see `operations/README.md`.
     """
@@ -126,8 +129,10 @@ class Settings(BaseModel):
     card_signing_secret: Annotated[str, AfterValidator(kept_value), Field(repr=False)] = ""
     card_signing_kid: Annotated[str, AfterValidator(key_name)] = ""
     extended_card: Reference = ""
+    content_links: ContentLinks = ContentLinks.LARGE
+    content_link_seconds: Annotated[int, Field(ge=1, le=43200)] = 300
     permissions: Annotated[PermissionMode, BeforeValidator(permission_mode)] = PermissionMode.ASK
-    turn_extensions: Annotated[frozenset[Extension], BeforeValidator(turn_extensions)] = frozenset()
+    turn_extensions: Annotated[frozenset[Extension], BeforeValidator(extensions)] = frozenset()
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
     powertools_service_name: str = "a2a-serverless"
     powertools_metrics_namespace: str = "A2AServerless"

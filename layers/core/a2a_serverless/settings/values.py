@@ -148,7 +148,7 @@ def permission_mode(value: object) -> object:
     return PermissionMode(str(value))
 
 
-def turn_extensions(value: object) -> object:
+def extensions(value: object) -> object:
     """`tools,usage,...`: what callers may be told beyond the specification."""
     if not isinstance(value, str):
         return value

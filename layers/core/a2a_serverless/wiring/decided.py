@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from a2a_serverless.agent import AgentProfile
 from a2a_serverless.bindings.caller import Access, Admittance, Token
-from a2a_serverless.ports import Policy, WebhookPolicy
+from a2a_serverless.ports import LinkPolicy, Policy, WebhookPolicy
 from a2a_serverless.protocol.extensions import Extension
 from a2a_serverless.settings import Settings
 
@@ -30,6 +30,7 @@ def policy(settings: Settings, described: AgentProfile | None = None) -> Policy:
         permissions=settings.permissions,
         extensions=_extensions(settings),
         input_modes=tuple(described.input_modes) if described else (),
+        links=LinkPolicy(settings.content_links, lasts=timedelta(seconds=settings.content_link_seconds)),
         webhooks=WebhookPolicy(
             kinds=settings.webhook_events,
             timeout=settings.webhook_timeout_seconds,
