@@ -14,7 +14,7 @@ from typing import Any
 
 from a2a_serverless.agent import Agent, Failed, InputRequired, Part, Permission, Rejected, Turn, Update
 from a2a_serverless.frameworks.keeping import bring_back, names, put_away, sizes, tidy
-from a2a_serverless.frameworks.messages import NotTakenError, Response, answer
+from a2a_serverless.frameworks.messages import RefusedError, Response, answer
 
 REMEMBERED = 512 * 1024
 """Bytes of JSON that a conversation remembers unless told otherwise; a host keeps 1 MB of state in all."""
@@ -108,7 +108,7 @@ def bridged(
             async with aclosing(_conversed(run, turn, conversation)) as updates:
                 async for update in updates:
                     yield update
-        except NotTakenError as refused:
+        except RefusedError as refused:
             ended = Rejected(str(refused))
         except NotDoneError as reason:
             ended = Failed(str(reason))

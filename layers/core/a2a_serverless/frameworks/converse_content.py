@@ -45,7 +45,7 @@ UNFIT = re.compile(r"[^0-9A-Za-z()\[\]-]+")
 
 
 def blocks(pieces: Sequence[str | File]) -> list[dict[str, Any]]:
-    """The pieces as content blocks; raises NotTakenError for a file that there is no block for.
+    """The pieces as content blocks; raises RefusedError for a file that there is no block for.
 
     The API takes no documents without a text, and no empty one: where there is none the files are named.
     """

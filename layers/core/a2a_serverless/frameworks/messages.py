@@ -20,8 +20,8 @@ TEXTUAL = ("text/", "application/json", "application/xml", "application/yaml", "
 """How media types begin whose content is text; the others end in +json and the like."""
 
 
-class NotTakenError(Exception):
-    """The message holds something that the agent cannot take; the text is for the caller."""
+class RefusedError(Exception):
+    """The agent will not do this, or cannot take what it was given; the text is for the caller."""
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,15 @@ class File:
     media_type: str
     name: str
 
-    def unsupported(self) -> NotTakenError:
+    def unsupported(self) -> RefusedError:
         """What to raise when the framework has no place for it."""
-        return NotTakenError(f"The agent cannot take {self.name!r} of type {self.media_type}.")
+        return RefusedError(f"The agent cannot take {self.name!r} of type {self.media_type}.")
 
 
 async def given(turn: Turn) -> list[str | File]:
     """What the message holds, in order: texts and JSON as text; raw content and named files as files.
 
-    Raises NotTakenError for what cannot be read.
+    Raises RefusedError for what cannot be read.
     """
     return [await _given(turn, part, number) for number, part in enumerate(turn.message.parts, start=1)]
 
@@ -56,11 +56,11 @@ async def _given(turn: Turn, part: Part, number: int) -> str | File:
         case _:
             name = unquote((part.url or "").removeprefix("file:///"))
             if name == part.url:
-                raise NotTakenError("The agent reads files of this conversation, not other addresses.")
+                raise RefusedError("The agent reads files of this conversation, not other addresses.")
             try:
                 content = await turn.workspace.read(name)
             except (FileNotFoundError, ValueError):
-                raise NotTakenError(f"This conversation has no file {name!r}.") from None
+                raise RefusedError(f"This conversation has no file {name!r}.") from None
     media_type = part.media_type or mimetypes.guess_type(name)[0] or "application/octet-stream"
     text = _text(content, media_type.partition(";")[0].strip().lower())
     return f"{name}:\n{text}" if text is not None else File(content, media_type, name)
