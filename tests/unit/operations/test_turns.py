@@ -46,6 +46,7 @@ from a2a_serverless.tasks.log import (
     TurnSettled,
     TurnStarted,
 )
+from a2a_serverless.tasks.view import visible
 from tests.fakes.ports import FakeMetrics, FakeTasks
 from tests.unit.operations.world import CALLER, Fate, Fault, World, asking, at_once, message, plays
 
@@ -492,29 +493,37 @@ def test_an_agent_is_told_how_much_time_it_has_after_what_settling_takes() -> No
 # --- segments -------------------------------------------------
 
 
+WAITS = {"TurnContinues": 1, "TurnWaits": 30, "TurnWaitsLong": 300}
+"""Seconds after which the state machine comes back."""
+
+
 def segments(world: World, task_id: str, remaining: Callable[[], float] = lambda: 60.0) -> list[str]:
     """Run every segment of the open turn; the names under which the state machine sees each go on."""
-    names = []
+    names: list[str] = []
     while world.load(task_id).open_turn is not None:
         try:
             run_turn(world.ports, world.watched, world.turn(task_id), remaining)
         except (TurnContinues, TurnWaits, TurnWaitsLong) as goes_on:
             names.append(type(goes_on).__name__)
+            world.clock.sleep(WAITS[names[-1]])
     return names
 
 
 @pytest.mark.parametrize(
-    ("seconds", "name"),
+    ("seconds", "names", "late"),
     [
-        (0.5, "TurnContinues"),
-        (10, "TurnContinues"),
-        (11, "TurnWaits"),
-        (120, "TurnWaits"),
-        (121, "TurnWaitsLong"),
-        (86_400, "TurnWaitsLong"),
+        (0.5, ["TurnContinues"], 0.5),
+        (10, ["TurnContinues"], 0),
+        (11, ["TurnWaits"], 19),
+        (32, ["TurnWaits"], 0),
+        (100, ["TurnWaits"] * 3, 0),
+        (121, ["TurnWaitsLong"], 179),
+        (86_400, ["TurnWaitsLong"] * 288, 0),
     ],
 )
-def test_a_checkpoint_ends_the_invocation_under_the_name_of_its_wait(seconds: float, name: str) -> None:
+def test_a_checkpoint_ends_the_invocation_until_the_time_that_it_asked_for(
+    seconds: float, names: list[str], late: float
+) -> None:
     async def agent(turn: Turn) -> AsyncIterator[Update]:
         yield Working()
         if "asked" not in turn.state:
@@ -523,9 +532,75 @@ def test_a_checkpoint_ends_the_invocation_under_the_name_of_its_wait(seconds: fl
 
     world = World(agent=agent)
     task = world.send("m")
+    began = world.clock.now()
+
+    assert segments(world, task.id) == names
+    assert world.get(task.id).status.state is TaskState.COMPLETED
+    assert (world.clock.now() - began).total_seconds() == seconds + late
+    assert world.runs == [("m", 1), ("m", 2)]
+
+
+def test_an_invocation_with_little_time_does_not_wait_in_it() -> None:
+    world = World(agent=counts_to_three)
+    task = world.send("m")
+
+    assert set(segments(world, task.id, lambda: 3.0)) == {"TurnContinues"}
+
+    asks_for_more = World(agent=waiting(5))
+    names = segments(asks_for_more, asks_for_more.send("m").id, lambda: 3.0)
+    assert names == ["TurnContinues"] * 5
+
+
+def waiting(seconds: float) -> Callable[[Turn], AsyncIterator[Update]]:
+    """An agent that asks to be woken once."""
+
+    async def agent(turn: Turn) -> AsyncIterator[Update]:
+        if turn.segment == 1:
+            await turn.checkpoint(seconds)
+        yield Completed()
+
+    return agent
+
+
+@pytest.mark.parametrize(
+    ("age", "name"),
+    [(0, "TurnContinues"), (3599, "TurnContinues"), (3600, "TurnWaits"), (86_400, "TurnWaitsLong")],
+)
+def test_the_older_a_turn_the_less_often_it_is_woken(age: float, name: str) -> None:
+    world = World(agent=waiting(5))
+    task = world.send("m")
+    world.clock.sleep(age)
 
     assert segments(world, task.id) == [name]
-    assert world.get(task.id).status.state is TaskState.COMPLETED
+
+
+def test_a_turn_without_time_is_gone_on_with_at_once_however_old_it_is() -> None:
+    world = World(agent=counts_to_three)
+    task = world.send("m")
+    world.clock.sleep(3 * 86_400)
+
+    async def agent(turn: Turn) -> AsyncIterator[Update]:
+        yield Working()
+        await turn.checkpoint()
+
+    world.agent = agent
+    assert segments_once(world, task.id) == ["TurnContinues"]
+
+
+def test_where_a_turn_goes_on_nothing_is_said_and_its_status_stays() -> None:
+    async def agent(turn: Turn) -> AsyncIterator[Update]:
+        if turn.segment == 1:
+            yield Working("On it")
+            await turn.checkpoint(1)
+        yield Completed()
+
+    world = World(agent=agent)
+    task = world.send("m")
+    segments(world, task.id)
+
+    before, after = (world.tasks.load_up_to(CALLER.task(task.id), position) for position in (3, 5))
+    assert (after.segments, after.status) == (2, before.status)
+    assert [visible(entry) for entry in world.entries(task.id)] == [False, True, True, False, False, True]
 
 
 async def counts_to_three(turn: Turn) -> AsyncIterator[Update]:

@@ -54,7 +54,7 @@ WHOLE = ArtifactUpdated(turn=1, artifact=chunk("a", "x").artifact, last_chunk=Tr
         (Voided(), (False, None)),
         (TurnCheckpointed(turn=1, segment=1), (False, None)),
         (STARTED, (True, PushKind.STATES)),
-        (STARTED.model_copy(update={"segment": 2}), (True, None)),
+        (STARTED.model_copy(update={"segment": 2}), (False, None)),
         (SETTLED, (True, PushKind.STATES)),
         (StatusChanged(turn=1, status=status(TaskState.WORKING)), (True, None)),
         (StatusChanged(turn=1, status=status(TaskState.WORKING, 1, "on it")), (True, PushKind.PROGRESS)),

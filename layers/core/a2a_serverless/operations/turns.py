@@ -8,6 +8,7 @@ by position; stopping an execution is a courtesy, the log decides.
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import partial
 
 from a2a_serverless.agent import (
@@ -30,7 +31,7 @@ from a2a_serverless.ports import ContextKey, Holder, Ports, PositionTakenError, 
 from a2a_serverless.protocol.extensions import Extension
 from a2a_serverless.protocol.objects import TaskState
 from a2a_serverless.tasks.content import LoggedStatus
-from a2a_serverless.tasks.fold import fold, later
+from a2a_serverless.tasks.fold import LoggedTask, fold, later
 from a2a_serverless.tasks.lifecycle import WAITING
 from a2a_serverless.tasks.log import LoggedEvent, TurnCheckpointed, TurnSettled, TurnStarted
 
@@ -44,6 +45,12 @@ STATES: dict[type, TaskState] = {
 
 SETTLING_TIME, SETTLING_SHARE = 3.0, 0.2
 """Seconds kept back at the end of an invocation to record how the turn ended; at most that share of it."""
+
+WAITED_HERE, WAITING_SHARE = 10.0, 0.3
+"""Seconds that an invocation that came early waits for, and at most what share of its time."""
+
+PATIENCE = ((timedelta(days=1), 300.0), (timedelta(hours=1), 30.0))
+"""From which age a turn that asks to be woken waits at least how many seconds."""
 
 GRACE = 2.0
 """Seconds an agent that was cancelled gets to clean up."""
@@ -88,7 +95,7 @@ def run_turn(
         TurnContinues, TurnWaits, TurnWaitsLong: the agent saved a checkpoint and goes on in another
         invocation. AgentStillRunningError: see there.
     """
-    recorder = _begin(ports, key)
+    recorder = _begin(ports, key, remaining)
     if recorder is None:
         return
     task = recorder.task
@@ -109,8 +116,12 @@ def run_turn(
             raise AgentStillRunningError
 
 
-def _begin(ports: Ports, key: TurnKey) -> Recorder | None:
-    """Write the start of the next segment; None when there is nothing to run."""
+def _begin(ports: Ports, key: TurnKey, remaining: Callable[[], float]) -> Recorder | None:
+    """Write the start of the next segment; None when there is nothing to run.
+
+    Raises:
+        TurnContinues, TurnWaits, TurnWaitsLong: it is too early for it.
+    """
     writer = ports.identifiers.new()
     while True:
         task = ports.tasks.load(key.task, about=key.turn)
@@ -120,6 +131,9 @@ def _begin(ports: Ports, key: TurnKey) -> Recorder | None:
         if task.segments >= segment:
             fail_turn(ports, key)
             return None
+        if task.wakes_at is not None and (early := (task.wakes_at - ports.clock.now()).total_seconds()) > 0:
+            _wait_for(ports, early, remaining)
+            continue
         status = LoggedStatus(state=TaskState.WORKING, timestamp=later(task.status, ports.clock.now()))
         recorder = Recorder(ports, key, task, writer)
         try:
@@ -128,6 +142,20 @@ def _begin(ports: Ports, key: TurnKey) -> Recorder | None:
             continue
         recorder.write_head()
         return recorder
+
+
+def _wait_for(ports: Ports, seconds: float, remaining: Callable[[], float]) -> None:
+    """Wait here for a few seconds; raises how the state machine waits for more than that."""
+    if seconds > min(WAITED_HERE, remaining() * WAITING_SHARE):
+        raise _waiting(seconds)
+    ports.clock.sleep(seconds)
+
+
+def _waiting(seconds: float) -> TurnContinues | TurnWaits | TurnWaitsLong:
+    """How the state machine comes back in about so many seconds."""
+    if seconds > 120:  # noqa: PLR2004  halfway between the waits the state machine knows
+        return TurnWaitsLong()
+    return TurnWaits() if seconds > 10 else TurnContinues()  # noqa: PLR2004  as above
 
 
 def _attend(recorder: Recorder, running: Running, remaining: Callable[[], float]) -> Ending:
@@ -175,7 +203,7 @@ def _conclude(
         # Of an agent that crashed or is still at work nobody knows whether its state makes sense.
         saved = save() if isinstance(ending, Ended | Paused) else None
         if isinstance(ending, Paused):
-            _pause(key, recorder, ending, saved)
+            _pause(ports, key, recorder, ending, saved)
         status = _status_of(ports, key, recorder, ending)
     except InvalidUpdateError as error:
         ending = Crashed(error)
@@ -184,13 +212,20 @@ def _conclude(
     _settle(ports, key, recorder, TurnSettled(turn=key.turn, status=status, state=saved, asks=asks))
 
 
-def _pause(key: TurnKey, recorder: Recorder, paused: Paused, saved: str | None) -> None:
+def _pause(ports: Ports, key: TurnKey, recorder: Recorder, paused: Paused, saved: str | None) -> None:
     segment = recorder.task.segments
-    recorder.append(TurnCheckpointed(turn=key.turn, segment=segment, state=saved))
+    now = ports.clock.now()
+    wait = max(paused.resume_after, _patience(recorder.task, key, now)) if paused.resume_after else 0.0
+    wakes_at = now + timedelta(seconds=wait) if wait else None
+    recorder.append(TurnCheckpointed(turn=key.turn, segment=segment, state=saved, wakes_at=wakes_at))
     recorder.write_head()
-    if paused.resume_after > 120:  # noqa: PLR2004  halfway between the waits the state machine knows
-        raise TurnWaitsLong
-    raise TurnWaits if paused.resume_after > 10 else TurnContinues  # noqa: PLR2004  as above
+    raise _waiting(wait)
+
+
+def _patience(task: LoggedTask, key: TurnKey, now: datetime) -> float:
+    """Seconds that a turn of this age waits at least: an execution comes back 8,000 times and no more."""
+    began = task.record_of(key.turn).received_at or now
+    return next((least for age, least in PATIENCE if now - began >= age), 0.0)
 
 
 def _status_of(ports: Ports, key: TurnKey, recorder: Recorder, ending: Ending) -> LoggedStatus:

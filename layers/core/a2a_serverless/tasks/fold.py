@@ -43,7 +43,8 @@ class LoggedTask(ProtoModel):
     """A task as its log tells it up to `position`.
 
     `open_turn` names the turn that has a message and has not settled. `segments` and `checkpoints` count
-    the starts and checkpoints of the latest turn. `state` is the key of the saved state from which its next
+    the starts and checkpoints of the latest turn; its next segment begins at `wakes_at` at the earliest.
+    `state` is the key of the saved state from which its next
     segment begins. `settled_turn` is the turn that settled last and `settled_state` the key of what it
     saved, if it saved anything. `turn_artifacts` are the artifacts that the latest turn wrote to, and
     `unfinished` those of them without a last chunk. `asked` is the permission that the task waits for, and
@@ -62,6 +63,7 @@ class LoggedTask(ProtoModel):
     open_turn: int | None = None
     segments: int = 0
     checkpoints: int = 0
+    wakes_at: Timestamp | None = None
     state: str | None = None
     settled_turn: int | None = None
     settled_state: str | None = None
@@ -124,6 +126,7 @@ class Folding:
         self.open_turn = task.open_turn
         self.segments = task.segments
         self.checkpoints = task.checkpoints
+        self.wakes_at = task.wakes_at
         self.state = task.state
         self.settled_turn = task.settled_turn
         self.settled_state = task.settled_state
@@ -157,10 +160,11 @@ class Folding:
                 self._receive(received)
             case TurnStarted() as started:
                 self.segments = started.segment
-                self.status = started.status
+                self.status = started.status if started.segment == 1 else self.status
             case TurnCheckpointed() as checkpoint:
                 self.checkpoints = checkpoint.segment
                 self.state = checkpoint.state or self.state
+                self.wakes_at = checkpoint.wakes_at
             case StatusChanged() as changed:
                 self.status = self.status if changed.aside else changed.status
             case ArtifactUpdated() as update:
@@ -195,6 +199,7 @@ class Folding:
         self.context_id = received.context_id
         self.open_turn = self.position
         self.segments = self.checkpoints = 0
+        self.wakes_at = None
         self.state = received.state
         self.turn_artifacts = []
         self.unfinished = []
@@ -228,6 +233,7 @@ class Folding:
                 "open_turn": self.open_turn,
                 "segments": self.segments,
                 "checkpoints": self.checkpoints,
+                "wakes_at": self.wakes_at,
                 "state": self.state,
                 "settled_turn": self.settled_turn,
                 "settled_state": self.settled_state,

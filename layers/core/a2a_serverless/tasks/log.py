@@ -45,7 +45,10 @@ class MessageReceived(Entry):
 
 
 class TurnStarted(Entry):
-    """Segment `segment` (1, 2, …) of a turn began; at most one invocation ever runs the agent for it."""
+    """Segment `segment` (1, 2, …) of a turn began; at most one invocation ever runs the agent for it.
+
+    The first begins the work. Where a later one goes on with it, its status says nothing new.
+    """
 
     kind = "start"
 
@@ -55,13 +58,17 @@ class TurnStarted(Entry):
 
 
 class TurnCheckpointed(Entry):
-    """Segment `segment` of a turn ended, its state saved under `state`; another segment goes on."""
+    """Segment `segment` of a turn ended, its state saved under `state`.
+
+    Another segment goes on, not before `wakes_at`.
+    """
 
     kind = "checkpoint"
 
     turn: int
     segment: int
     state: str | None = None
+    wakes_at: Timestamp | None = None
 
 
 class StatusChanged(Entry):

@@ -26,7 +26,9 @@ def without_artifacts(task: LoggedTask) -> LoggedTask:
 def shown_status(entry: Entry) -> LoggedStatus | None:
     """The status a stream shows for this entry, if it shows one."""
     match entry:
-        case TurnStarted(status=status) | StatusChanged(status=status) | TurnSettled(status=status):
+        case (
+            TurnStarted(segment=1, status=status) | StatusChanged(status=status) | TurnSettled(status=status)
+        ):
             return status
     return None
 
