@@ -66,7 +66,10 @@ class Paper(httpx.AsyncBaseTransport):
             self.cards_asked.append(request)
             return httpx.Response(200, json=self.card)
         await request.aread()
-        self.asked.append(request)
+        # As it is now: whoever shows other credentials next changes the same object.
+        self.asked.append(
+            httpx.Request(request.method, request.url, headers=request.headers, content=request.content)
+        )
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         return answer(request)
 

@@ -25,7 +25,7 @@ from a2a_serverless.client.options import Options, origin_of
 from a2a_serverless.client.refusals import retry_after
 from a2a_serverless.client.wire import Answered, Asked, refused_at_the_door
 from a2a_serverless.protocol.card import AgentCard
-from a2a_serverless.protocol.errors import InvalidParamsError, JSONParseError, UnauthenticatedError
+from a2a_serverless.protocol.errors import InvalidParamsError, JSONParseError
 
 if TYPE_CHECKING:
     from a2a_serverless.client.trusted_keys import TrustedKey
@@ -191,6 +191,9 @@ async def _asked(connection: Connection, url: str, known: CachedCard | None) -> 
         answered = await _answer(anybody, Asked("GET", url, headers))
         if answered.status == HTTPStatus.UNAUTHORIZED and connection.auth is not None:
             answered = await _answer(connection, Asked("GET", url, headers))
+        refused = refused_at_the_door(answered)
+        if refused is not None:
+            raise refused
         leads_to = answered.headers.get("location")
         if leads_to is None or not HTTPStatus.MOVED_PERMANENTLY <= answered.status < HTTPStatus.BAD_REQUEST:
             return answered
@@ -209,9 +212,6 @@ async def _answer(connection: Connection, asked: Asked) -> Answered:
         answered = await connection.whole(response, connection.options.limits.card)
     if answered.status == HTTPStatus.SERVICE_UNAVAILABLE:
         raise UnavailableError(answered.status, retry_after(answered.headers))
-    refused = refused_at_the_door(answered)
-    if refused is not None and not (isinstance(refused, UnauthenticatedError) and connection.auth is None):
-        raise refused
     return answered
 
 
