@@ -83,6 +83,11 @@ def key_ring(purpose: str) -> ItemKey:
     return ItemKey(f"KEYS#{purpose}", HEAD)
 
 
+def document(kind: str, name: str) -> ItemKey:
+    """A document that operators keep."""
+    return ItemKey(f"DOCUMENT#{kind}#{name}", HEAD)
+
+
 def signed_card(digest: str) -> ItemKey:
     """The signatures of a card that says what this digest was made of."""
     return ItemKey(f"CARD#{digest}", HEAD)

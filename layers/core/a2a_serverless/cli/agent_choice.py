@@ -5,8 +5,10 @@ than one's own file. What a file says of an agent counts for its address only, s
 credentials of another shown to somebody else. Loads what calls agents: only commands that run import this.
 """
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,7 +16,8 @@ from a2a_serverless.cli.calling_options import Calling
 from a2a_serverless.cli.configuration import CREDENTIALS, Block, Configured, configured
 from a2a_serverless.cli.exits import Exit, Failure
 from a2a_serverless.cli.given import read_secret
-from a2a_serverless.cli.kept_routes import kept_routes
+from a2a_serverless.cli.kept_routes import KIND, Registry, kept_routes
+from a2a_serverless.cli.operating import keeping
 from a2a_serverless.client.options import origin_of
 from a2a_serverless.client.routes import (
     AmbiguousRouteError,
@@ -76,7 +79,9 @@ def chosen_agent(calling: Calling, address: str | None, wanted: Wanted | None = 
         by_name = Wanted(calling.route_name, by_name.skill, by_name.tag, by_name.prompt)
     addresses = [(address, "as typed")] if address else _addresses(calling, settings)
     by_route = bool(calling.routes) or by_name != Wanted(prompt=by_name.prompt)
-    known = known_routes(calling, settings) if address is None and (by_route or not addresses) else []
+    known = []
+    if address is None and (by_route or not addresses):
+        known = known_routes(calling.routes, settings, calling.kept_routes, _registry(calling))
     if known:
         choice, block = chosen_route(known, by_name)
         sources = _typed(calling) if block is None else [*_typed(calling), block]
@@ -91,18 +96,20 @@ def chosen_agent(calling: Calling, address: str | None, wanted: Wanted | None = 
     return ChosenAgent(usable(url), found_by, [*_typed(calling), *_of(settings, url)])
 
 
-def known_routes(calling: Calling, settings: Configured) -> list[tuple[Route, Block | None]]:
+def known_routes(
+    typed: Sequence[str], settings: Configured, kept: str | None, registry: Registry
+) -> list[tuple[Route, Block | None]]:
     """Every route that is known: typed, configured, kept; of one name the first counts.
 
     Raises:
         Failure: one is not written as such.
     """
     try:
-        typed = [(parse_route(text), None) for text in calling.routes]
+        routes: list[tuple[Route, Block | None]] = [(parse_route(text), None) for text in typed]
     except RouteFormError as error:
         raise Failure(Exit.USAGE, f"--route: {error}") from error
-    places = [(_route(block), block) for block in settings.routes]
-    return [*typed, *places, *((route, None) for route in kept_routes(calling.kept_routes))]
+    routes += [(_route(block), block) for block in settings.routes]
+    return [*routes, *((route, None) for route in kept_routes(kept, registry))]
 
 
 def chosen_route(known: Sequence[tuple[Route, Block | None]], wanted: Wanted) -> tuple[Choice, Block | None]:
@@ -136,6 +143,14 @@ def usable(url: str) -> str:
             "use --basic-username",
         )
     return url
+
+
+def _registry(calling: Calling) -> Registry:
+    """The registry of the deployment that the environment names."""
+    endpoint_url = os.environ.get("AWS_ENDPOINT_URL")
+    region = None if endpoint_url else os.environ.get("AWS_REGION")
+    stack = os.environ.get("A2A_STACK")
+    return partial(keeping, calling.context, stack, region, None, endpoint_url, kind=KIND)
 
 
 def _without_secrets(url: str) -> str:
@@ -173,15 +188,19 @@ def _typed(calling: Calling) -> list[Said | Block]:
         if calling.from_environment(key):
             environment[key] = value
         else:
-            typed[key] = _secret(key, value) if key in ("token", "basic_password", "api_key") else value
+            option = f"--{key.replace('_', '-')}"
+            typed[key] = secret(option, value) if key in ("token", "basic_password", "api_key") else value
     if calling.headers:
         typed["headers"] = dict(_header(text) for text in calling.headers)
     return [Said("the command line", typed), Said("the environment", environment)]
 
 
-def _secret(key: str, text: str) -> str:
-    """A secret as it is meant; what is wrong with it is said without a word of it."""
-    option = f"--{key.replace('_', '-')}"
+def secret(option: str, text: str) -> str:
+    """A secret as it is meant; what is wrong with it is said without a word of it.
+
+    Raises:
+        Failure: what it names cannot be read.
+    """
     try:
         return read_secret(text).decode()
     except Failure as failure:

@@ -21,11 +21,7 @@ def is_interactive() -> bool:
 
 
 def asked_on_terminal(task: Task) -> Answer | None:
-    """The answer to what a task waits with, which is shown already; None where nobody answers.
-
-    Raises:
-        KeyboardInterrupt: of whoever was asked.
-    """
+    """The answer to what a task waits with, which is shown already; None where nobody answers."""
     asked = permission_in(task)
     try:
         if asked is not None:
@@ -33,7 +29,8 @@ def asked_on_terminal(task: Task) -> Answer | None:
             return Answer(str(uuid.uuid4()), Part(data=decision(asked, allow=allow)))
         while not (text := _line("> ").strip()):
             pass
-    except EOFError:
+    except (EOFError, KeyboardInterrupt):
+        # Who leaves is told how to answer later.
         print()
         return None
     return Answer(str(uuid.uuid4()), Part(text=text))

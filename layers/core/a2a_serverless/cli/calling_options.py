@@ -54,26 +54,30 @@ def _said(panel: str, *names: str, **told: Any) -> Any:  # noqa: ANN401  typer's
     return typer.Option(*names, rich_help_panel=panel, **told)
 
 
+RouteList = Annotated[
+    list[str] | None,
+    _said(WHICH, "--route", metavar="ROUTE", help="NAME=URL;skills=A,B;tags=X,Y. May be repeated."),
+]
+RoutesPlace = Annotated[
+    str | None,
+    _said(
+        WHICH,
+        "--routes",
+        metavar="PLACE",
+        envvar="A2A_ROUTES",
+        help="Where routes are kept: a file, or registry:NAME.",
+    ),
+]
+
+
 def _shared(
     *,
     url: Annotated[str | None, typer.Option("--url", envvar="A2A_URL", hidden=True)] = None,
-    routes: Annotated[
-        list[str] | None,
-        _said(WHICH, "--route", metavar="ROUTE", help="NAME=URL;skills=A,B;tags=X,Y. May be repeated."),
-    ] = None,
+    routes: RouteList = None,
     route_name: Annotated[
         str | None, _said(WHICH, "--route-name", metavar="NAME", help="The agent of the route of this name.")
     ] = None,
-    kept_routes: Annotated[
-        str | None,
-        _said(
-            WHICH,
-            "--routes",
-            metavar="PLACE",
-            envvar="A2A_ROUTES",
-            help="Where routes are kept: a file, or registry:NAME.",
-        ),
-    ] = None,
+    kept_routes: RoutesPlace = None,
     tenant: Annotated[
         str | None,
         _said(

@@ -5,19 +5,20 @@ from typing import Annotated
 import typer
 
 from a2a_serverless.cli.exits import Exit, Failure
+from a2a_serverless.cli.help_pages import Command, Group
 from a2a_serverless.cli.options import AsJson, EndpointUrl, Profile, Region
 
-app = typer.Typer(no_args_is_help=False)
+app = typer.Typer(no_args_is_help=False, cls=Group)
 
 
 @app.callback(invoke_without_command=True)
 def card(context: typer.Context) -> None:
-    """See to agent cards: sign one, find out whom one is by."""
+    """See to agent cards: sign one, find out whom one is by, and what is wrong with one."""
     if context.invoked_subcommand is None:
         print(context.get_help())
 
 
-@app.command("sign")
+@app.command("sign", cls=Command)
 def sign(
     context: typer.Context,
     file: Annotated[str, typer.Argument(metavar="FILE", help="The card; - is standard input.")],
@@ -69,7 +70,7 @@ def sign(
     sign_card(context, file, Chosen(key, kms_key, secret, kid, jku), (region, profile, endpoint_url))
 
 
-@app.command("verify")
+@app.command("verify", cls=Command)
 def verify(
     source: Annotated[
         str,
@@ -118,3 +119,24 @@ def verify(
         raise Failure(Exit.FAILED, message) from missing
     trust = Trust(keys or (), secrets or (), jwks or (), trust_jku or ())
     raise typer.Exit(verify_card(source, trust, as_json=as_json))
+
+
+@app.command("lint", cls=Command)
+def lint(
+    source: Annotated[
+        str,
+        typer.Argument(metavar="CARD", help="A file, the address of a card or of an agent, or - for input."),
+    ],
+    *,
+    strict: Annotated[bool, typer.Option("--strict", help="Warnings count as errors do.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say what is wrong with a card, by the rules of the specification.
+
+    Each finding names the member, and the section that says so. An error is what clients cannot use or a MUST
+    forbids, a warning what a SHOULD or common sense does. Of a card at an address its headers are looked at
+    too. Ends with status 16 where there is an error.
+    """
+    from a2a_serverless.cli.card_linting import lint_card  # noqa: PLC0415  loaded when it runs
+
+    raise typer.Exit(lint_card(source, strict=strict, as_json=as_json))

@@ -54,7 +54,7 @@ def verify_card(source: str, trust: Trust, *, as_json: bool) -> Exit:
         Failure: there is no card, or a key that is to be trusted is none or out of reach.
     """
     keys = list(_trusted(trust))
-    text = _fetched(source) if _is_address(source) else read_given(source)
+    text = _fetched(source) if is_address(source) else read_given(source)
     try:
         verification = verify(text, keys, AllowedKeys(trust.hosts))
     except KeysOutOfReachError as error:
@@ -84,7 +84,7 @@ def key_set(place: str) -> Sequence[TrustedKey]:
     Raises:
         Failure: it is out of reach, or no set.
     """
-    if not _is_address(place):
+    if not is_address(place):
         try:
             document = parse_json(read_given(place))
         except JSONParseError as error:
@@ -110,7 +110,8 @@ def _named(given: str, form: str) -> tuple[str, str]:
     return name, value
 
 
-def _is_address(place: str) -> bool:
+def is_address(place: str) -> bool:
+    """Whether it is an address, and no file."""
     return place.startswith(("https://", "http://"))
 
 

@@ -131,13 +131,13 @@ class Agent:
             return asyncio.run(work)
 
 
-def connected(calling: Calling, chosen: ChosenAgent) -> Agent:
-    """How to call the agent that was chosen, as whoever calls.
+def connected(calling: Calling, chosen: ChosenAgent, secrets: Sequence[str] = ()) -> Agent:
+    """How to call the agent that was chosen, as whoever calls; `secrets` are others that are sent to it.
 
     Raises:
         Failure: what is said of the caller or of trust makes no sense.
     """
-    credentials, secrets = _credentials(chosen)
+    credentials, shown_to_it = _credentials(chosen)
     seconds = chosen.get("timeout")
     agent = Agent(
         chosen=chosen,
@@ -150,7 +150,7 @@ def connected(calling: Calling, chosen: ChosenAgent) -> Agent:
         ),
         trust=_trust(chosen),
         tenant=chosen.get("tenant"),
-        secrets=secrets,
+        secrets=[*shown_to_it, *secrets],
         verbose=calling.verbose,
     )
     agent.tell(f"agent {chosen.url} ({chosen.found_by})")

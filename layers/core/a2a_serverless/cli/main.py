@@ -4,9 +4,10 @@ from typing import Annotated
 
 import typer
 
-from a2a_serverless.cli import card, push
+from a2a_serverless.cli import card, push, route, task
 from a2a_serverless.cli.call import call
 from a2a_serverless.cli.commands import Commands
+from a2a_serverless.cli.discover import discover, extended_card, upload
 from a2a_serverless.cli.help_pages import Command
 from a2a_serverless.cli.invoke import invoke
 from a2a_serverless.cli.new import new
@@ -30,7 +31,12 @@ app.command("new", cls=Command, rich_help_panel=BUILD)(new)
 app.command("serve", cls=Command, rich_help_panel=BUILD)(serve)
 app.command("invoke", cls=Command, rich_help_panel=BUILD)(invoke)
 app.command("call", cls=Command, rich_help_panel=CALL)(call)
+app.command("discover", cls=Command, rich_help_panel=CALL)(discover)
+app.command("extended-card", cls=Command, rich_help_panel=CALL)(extended_card)
+app.command("upload", cls=Command, rich_help_panel=CALL)(upload)
+app.add_typer(task.app, name="task", rich_help_panel=FOLLOW)
 app.add_typer(push.app, name="push", rich_help_panel=FOLLOW)
+app.add_typer(route.app, name="route", rich_help_panel=FIND)
 app.add_typer(card.app, name="card", rich_help_panel=FIND)
 
 

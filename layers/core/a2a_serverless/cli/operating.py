@@ -13,6 +13,7 @@ from a2a_serverless.cli.exits import Exit, Failure
 
 if TYPE_CHECKING:
     from a2a_serverless.adapters.aws_clients import AwsClients
+    from a2a_serverless.adapters.dynamodb_documents import DynamoDocuments
     from a2a_serverless.wiring.operator import Operator
 
 
@@ -29,23 +30,34 @@ def operating(
     Raises:
         Failure: there is no such deployment, or AWS could not be reached or refused something.
     """
-    from a2a_serverless.adapters.aws_access import NotAwsError  # noqa: PLC0415
-    from a2a_serverless.settings import SettingsError  # noqa: PLC0415
-    from a2a_serverless.wiring.operator import (  # noqa: PLC0415
-        Access,
-        AmbiguousDeploymentError,
-        NoDeploymentError,
-        operator,
-    )
+    from a2a_serverless.wiring.operator import Access, operator  # noqa: PLC0415
 
     reach = context.obj or operator
-    try:
-        with _aws_in_words():
-            yield reach(Access(stack, _region(context, region, endpoint_url), profile, endpoint_url))
-    except AmbiguousDeploymentError as error:
-        raise Failure(Exit.USAGE, str(error)) from error
-    except (NoDeploymentError, NotAwsError, SettingsError) as error:
-        raise Failure(Exit.UNREACHABLE, str(error)) from error
+    access = Access(stack, _region(context, region, endpoint_url), profile, endpoint_url)
+    with _deployment_in_words():
+        yield reach(access)
+
+
+@contextmanager
+def keeping(
+    context: typer.Context,
+    stack: str | None,
+    region: str | None,
+    profile: str | None,
+    endpoint_url: str | None,
+    *,
+    kind: str,
+) -> "Iterator[DynamoDocuments]":
+    """The documents of a kind that a deployment keeps.
+
+    Raises:
+        Failure: there is no such deployment, or AWS could not be reached or refused something.
+    """
+    from a2a_serverless.wiring.operator import Access, documents  # noqa: PLC0415
+
+    access = Access(stack, _region(context, region, endpoint_url), profile, endpoint_url)
+    with _deployment_in_words():
+        yield documents(access, kind)
 
 
 @contextmanager
@@ -63,6 +75,24 @@ def on_aws(
     region = _region(context, region, endpoint_url)
     with _aws_in_words():
         yield AwsClients(session(region=region, profile=profile, endpoint_url=endpoint_url))
+
+
+@contextmanager
+def _deployment_in_words() -> Iterator[None]:
+    from a2a_serverless.adapters.aws_access import NotAwsError  # noqa: PLC0415
+    from a2a_serverless.settings import SettingsError  # noqa: PLC0415
+    from a2a_serverless.wiring.operator import (  # noqa: PLC0415
+        AmbiguousDeploymentError,
+        NoDeploymentError,
+    )
+
+    try:
+        with _aws_in_words():
+            yield
+    except AmbiguousDeploymentError as error:
+        raise Failure(Exit.USAGE, str(error)) from error
+    except (NoDeploymentError, NotAwsError, SettingsError) as error:
+        raise Failure(Exit.UNREACHABLE, str(error)) from error
 
 
 @contextmanager

@@ -4,21 +4,109 @@ from typing import Annotated
 
 import typer
 
+from a2a_serverless.cli.calling_options import ADDRESS, FORMS, Calling, calls_agents, parted
 from a2a_serverless.cli.exits import Exit, Failure
+from a2a_serverless.cli.help_pages import Command, Group
 from a2a_serverless.cli.operating import operating
 from a2a_serverless.cli.options import AsJson, EndpointUrl, Profile, Region, Stack
 
-app = typer.Typer(no_args_is_help=False)
+app = typer.Typer(no_args_is_help=False, cls=Group)
+
+CALLERS, OPERATORS = "Of a task, as its caller", "Of a deployment, as its operator"
+
+ConfigWords = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[URL] TASK CONFIG", help=f"{ADDRESS} TASK and CONFIG are ids."),
+]
 
 
 @app.callback(invoke_without_command=True)
 def push(context: typer.Context) -> None:
-    """See to webhooks: which were given up, another chance for them, the keys that sign."""
+    """See to webhooks: register them for a task, give dead ones another chance."""
     if context.invoked_subcommand is None:
         print(context.get_help())
 
 
-@app.command("dead-letters")
+@app.command("create", cls=Command, rich_help_panel=CALLERS)
+@calls_agents
+def create(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[URL] TASK WEBHOOK", help=f"{ADDRESS} WEBHOOK is where events are posted to."
+        ),
+    ] = None,
+    *,
+    calling: Calling,
+    config_id: Annotated[
+        str | None, typer.Option("--id", metavar="CONFIG", help="Its id; one that is there is replaced.")
+    ] = None,
+    notification_token: Annotated[
+        str | None,
+        typer.Option("--notification-token", metavar="SECRET", help=f"What it is shown with events: {FORMS}"),
+    ] = None,
+    scheme: Annotated[
+        str | None,
+        typer.Option("--auth-scheme", metavar="SCHEME", help="How the agent says who it is: Bearer."),
+    ] = None,
+    credentials: Annotated[
+        str | None, typer.Option("--auth-credentials", metavar="SECRET", help="With what, as above.")
+    ] = None,
+) -> None:
+    """Have the events of a task posted to a webhook.
+
+    Prints the webhook's id. Neither secret is ever shown again.
+    """
+    address, (task, webhook) = parted(words or (), "TASK", "WEBHOOK")
+    from a2a_serverless.cli.webhooks import Registering, create_webhook  # noqa: PLC0415  loaded when it runs
+
+    registering = Registering(task, webhook, config_id, notification_token, scheme, credentials)
+    create_webhook(calling, address, registering)
+
+
+@app.command("get", cls=Command, rich_help_panel=CALLERS)
+@calls_agents
+def get(words: ConfigWords = None, *, calling: Calling) -> None:
+    """Print one webhook of a task."""
+    address, (task, config) = parted(words or (), "TASK", "CONFIG")
+    from a2a_serverless.cli.webhooks import get_webhook  # noqa: PLC0415  loaded when it runs
+
+    get_webhook(calling, address, task, config)
+
+
+@app.command("list", cls=Command, rich_help_panel=CALLERS)
+@calls_agents
+def list_(
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="[URL] TASK", help=f"{ADDRESS} TASK is the task's id.")
+    ] = None,
+    *,
+    calling: Calling,
+    page_size: Annotated[
+        int | None, typer.Option("--page-size", metavar="N", min=1, max=100, help="So many at once.")
+    ] = None,
+    page_token: Annotated[
+        str | None, typer.Option("--page-token", metavar="TOKEN", help="Where the page before ended.")
+    ] = None,
+) -> None:
+    """List the webhooks of a task."""
+    address, (task,) = parted(words or (), "TASK")
+    from a2a_serverless.cli.webhooks import list_webhooks  # noqa: PLC0415  loaded when it runs
+
+    list_webhooks(calling, address, task, page_size=page_size, page_token=page_token)
+
+
+@app.command("delete", cls=Command, rich_help_panel=CALLERS)
+@calls_agents
+def delete(words: ConfigWords = None, *, calling: Calling) -> None:
+    """Take a webhook away from a task; quiet when it is gone already."""
+    address, (task, config) = parted(words or (), "TASK", "CONFIG")
+    from a2a_serverless.cli.webhooks import delete_webhook  # noqa: PLC0415  loaded when it runs
+
+    delete_webhook(calling, address, task, config)
+
+
+@app.command("dead-letters", cls=Command, rich_help_panel=OPERATORS)
 def dead_letters(
     context: typer.Context,
     *,
@@ -43,7 +131,7 @@ def dead_letters(
         show(operator, limit, as_json=as_json)
 
 
-@app.command("redrive")
+@app.command("redrive", cls=Command, rich_help_panel=OPERATORS)
 def redrive(
     context: typer.Context,
     *,
@@ -84,7 +172,7 @@ def redrive(
         redrive_chosen(operator, choice, as_json=as_json)
 
 
-@app.command("rotate-key")
+@app.command("rotate-key", cls=Command, rich_help_panel=OPERATORS)
 def rotate_key(
     context: typer.Context,
     *,

@@ -4,8 +4,9 @@ import asyncio
 import json
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,10 @@ from a2a_serverless.cli.saving import save
 from a2a_serverless.cli.saying import Said, Saying, read_saying
 from a2a_serverless.cli.views import View, view_for
 from a2a_serverless.cli.wording import of_artifacts, permission_in, question_of, said, state_of
-from a2a_serverless.client import Client
+from a2a_serverless.client import Client, Stream
 from a2a_serverless.client.routes import Wanted
+from a2a_serverless.protocol.errors import UnsupportedOperationError
+from a2a_serverless.protocol.events import StreamResponse
 from a2a_serverless.protocol.objects import Message, Role, Task, TaskState
 from a2a_serverless.protocol.requests import SendMessageConfiguration
 from a2a_serverless.tasks.lifecycle import WAITING
@@ -43,20 +46,28 @@ class Session:
 
     calling: Calling
     stream: bool
-    wait: bool
-    ask: bool
-    cancel: bool
-    out: str | None
+    wait: bool = True
+    ask: bool = False
+    cancel: bool = False
+    until_ended: bool = False
+    out: str | None = None
 
 
 @dataclass
 class Turn:
-    """What is known of the turn that is under way, for whoever interrupts it."""
+    """The turn that is under way: with whom, and what is known of it for whoever interrupts it."""
 
-    message_id: str
+    session: Session
+    agent: Agent
+    message_id: str = ""
+    interactive: bool = False
     task: Task | None = None
     message: Message | None = None
     saved: Sequence[Path] = ()
+    view: View = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.view = view_for(stream=self.session.stream, as_json=self.session.calling.as_json)
 
     @property
     def task_id(self) -> str | None:
@@ -78,80 +89,111 @@ def hold(session: Session, saying: Saying) -> int:
     )
     message: Message | Said = typed
     while True:
-        turn = Turn(typed.message_id if isinstance(message, Said) else message.message_id)
-        _take_turn(session, agent, message, turn, interactive=interactive)
-        _show(session, turn)
+        turn = Turn(session, agent, message.message_id, interactive)
+        _go(turn, _say(turn, message))
         task = turn.task
         if task is None or not (interactive and task.status.state is TaskState.INPUT_REQUIRED):
-            return _ended(session, agent, turn)
+            return _ended(turn)
         answer = asked_on_terminal(task)
         if answer is None:
-            return _ended(session, agent, turn)
+            return _ended(turn)
         message = _answered(task, answer)
 
 
-def _take_turn(
-    session: Session, agent: Agent, message: Message | Said, turn: Turn, *, interactive: bool
-) -> None:
-    view = view_for(stream=session.stream, as_json=session.calling.as_json)
+def follow_task(session: Session, address: str | None, name: str, last_event_id: str | None) -> int:
+    """Show what happens to a task from where it stands; returns the exit status.
+
+    Raises:
+        Failure: there is none, it has ended without being completed, or was left.
+    """
+    turn = Turn(session, connected(session.calling, chosen_agent(session.calling, address)))
+    _go(turn, _attend(turn, name, last_event_id))
+    return _ended(turn)
+
+
+def _go(turn: Turn, work: Coroutine[Any, Any, None]) -> None:
+    """Do the work of a turn and print what came of it.
+
+    Raises:
+        Failure: it was interrupted.
+    """
     try:
-        agent.run(_turn(session, agent, message, turn, view, interactive=interactive))
+        turn.agent.run(work)
     except KeyboardInterrupt:
-        view.close()
-        _left(session, agent, turn)
+        turn.view.close()
+        _left(turn)
     finally:
-        view.close()
+        turn.view.close()
+    _show(turn)
 
 
-async def _turn(
-    session: Session, agent: Agent, given: Message | Said, turn: Turn, view: View, *, interactive: bool
-) -> None:
-    seconds = agent.chosen.get("timeout")
+async def _say(turn: Turn, given: Message | Said) -> None:
+    session, agent = turn.session, turn.agent
+    async with _within(turn), agent.client() as client:
+        message = await given.message(agent, client) if isinstance(given, Said) else given
+        accept = given.saying.accept if isinstance(given, Said) else ()
+        configuration = SendMessageConfiguration(
+            accepted_output_modes=tuple(accept), return_immediately=not session.wait
+        )
+        if session.wait:
+            await _follow(turn, client.send_streaming_message(message, configuration=configuration))
+        else:
+            answer = await client.send_message(message, configuration=configuration)
+            turn.task, turn.message = answer.task, answer.message
+        await _save(turn, client)
+
+
+async def _attend(turn: Turn, name: str, last_event_id: str | None) -> None:
+    async with _within(turn), turn.agent.client() as client:
+        stream = client.subscribe_to_task(name, last_event_id=last_event_id)
+        try:
+            await _follow(turn, stream, waits=not turn.session.until_ended)
+        except UnsupportedOperationError:
+            if turn.task is not None:
+                raise
+            # It has ended: there is nothing to follow, and all to see.
+            turn.task = await client.get_task(name)
+            turn.view.tell(StreamResponse(task=turn.task))
+        await _save(turn, client)
+
+
+@asynccontextmanager
+async def _within(turn: Turn) -> AsyncIterator[None]:
+    """For as long as one wants to wait."""
+    seconds = turn.agent.chosen.get("timeout")
     try:
-        async with asyncio.timeout(seconds), agent.client() as client:
-            message = await given.message(agent, client) if isinstance(given, Said) else given
-            accept = given.saying.accept if isinstance(given, Said) else ()
-            configuration = SendMessageConfiguration(
-                accepted_output_modes=tuple(accept), return_immediately=not session.wait
-            )
-            if session.wait:
-                await _follow(client, message, configuration, turn, view, interactive=interactive)
-            else:
-                answer = await client.send_message(message, configuration=configuration)
-                turn.task, turn.message = answer.task, answer.message
-            if session.out is not None and turn.task is not None:
-                turn.saved = await save(agent, client, turn.task.artifacts, Path(session.out))
+        async with asyncio.timeout(seconds):
+            yield
     except TimeoutError as error:
-        raise _too_long(agent, turn, seconds) from error
+        raise _too_long(turn, seconds) from error
 
 
-async def _follow(
-    client: Client,
-    message: Message,
-    configuration: SendMessageConfiguration,
-    turn: Turn,
-    view: View,
-    *,
-    interactive: bool,
-) -> None:
-    """Tell what happens until the task ends, or waits for whoever calls."""
-    async with client.send_streaming_message(message, configuration=configuration) as stream:
+async def _save(turn: Turn, client: Client) -> None:
+    if turn.session.out is not None and turn.task is not None:
+        turn.saved = await save(turn.agent, client, turn.task.artifacts, Path(turn.session.out))
+
+
+async def _follow(turn: Turn, stream: Stream, *, waits: bool = False) -> None:
+    """Tell what happens until the task ends or waits for whoever calls; with `waits`, however long it has."""
+    begun = False
+    async with stream:
         async for told in stream:
             turn.task, turn.message = stream.task, told.message
-            view.tell(told)
-            waits = told.status_update is not None and stream.state is TaskState.AUTH_REQUIRED
-            if waits and not interactive:
-                break
-            if waits and stream.task is not None:
-                note(
-                    f"{question_of(stream.task)}\nWaiting until that is done; Ctrl-C leaves the task waiting."
-                )
+            turn.view.tell(told)
+            if stream.state in WAITING and waits:
+                return
+            if stream.state is TaskState.AUTH_REQUIRED and begun and stream.task is not None:
+                if not turn.interactive:
+                    return
+                note(f"{question_of(stream.task)}\nThis goes on when it is done; Ctrl-C leaves it waiting.")
+            begun = True
 
 
-def _show(session: Session, turn: Turn) -> None:
+def _show(turn: Turn) -> None:
     """Print what came of it, as far as it has not been shown."""
+    session = turn.session
     if not session.calling.as_json:
-        for line in _lines(session, turn):
+        for line in _lines(turn):
             print(line)
     elif not session.stream:
         answer: dict[str, Any] = {
@@ -161,8 +203,8 @@ def _show(session: Session, turn: Turn) -> None:
         print(json.dumps({**answer, **saved}, indent=2))
 
 
-def _lines(session: Session, turn: Turn) -> Iterator[str]:
-    task = turn.task
+def _lines(turn: Turn) -> Iterator[str]:
+    session, task = turn.session, turn.task
     if turn.message is not None:
         yield said(turn.message)
     if task is None:
@@ -179,13 +221,13 @@ def _lines(session: Session, turn: Turn) -> Iterator[str]:
         yield said(task.status.message)
 
 
-def _ended(session: Session, agent: Agent, turn: Turn) -> int:
+def _ended(turn: Turn) -> int:
     """The exit status of where the task stands, with what may be done next.
 
     Raises:
         Failure: it was not completed.
     """
-    task = turn.task
+    session, task = turn.session, turn.task
     if task is None:
         return Exit.DONE
     status = ENDED.get(task.status.state)
@@ -196,7 +238,7 @@ def _ended(session: Session, agent: Agent, turn: Turn) -> int:
     if session.calling.as_json:
         return Exit.DONE if status is None else status
     note(shown(f"task {task.id}: {state_of(task)}"))
-    for hint in _hints(agent, task):
+    for hint in _hints(turn.agent, task):
         note(f"hint: {hint}")
     if status is None and session.wait:
         return Exit.STILL_WORKING
@@ -217,18 +259,19 @@ def _hints(agent: Agent, task: Task) -> list[str]:
     return [f"a2a-serverless task subscribe {agent.typed} {name}"]
 
 
-def _left(session: Session, agent: Agent, turn: Turn) -> None:
+def _left(turn: Turn) -> None:
     """Whoever interrupts leaves the task at work, unless it was to be canceled.
 
     Raises:
         Failure: always, with how it goes on.
     """
+    agent = turn.agent
     if turn.task_id is None:
         text = "the agent has not said that it took the message"
         hint = f"sent again with --message-id {turn.message_id} it counts once"
         raise Failure(Exit.INTERRUPTED, text, hint)
     name = shlex.quote(shown(turn.task_id))
-    if session.cancel:
+    if turn.session.cancel:
         task = agent.run(_canceled(agent, turn.task_id))
         raise Failure(Exit.INTERRUPTED, f"task {name}: {state_of(task)}")
     hint = f"a2a-serverless task subscribe {agent.typed} {name}"
@@ -240,7 +283,8 @@ async def _canceled(agent: Agent, task_id: str) -> Task:
         return await client.cancel_task(task_id)
 
 
-def _too_long(agent: Agent, turn: Turn, seconds: float) -> Failure:
+def _too_long(turn: Turn, seconds: float) -> Failure:
+    agent = turn.agent
     if turn.task_id is None:
         hint = f"sent again with --message-id {turn.message_id} it counts once"
         return Failure(Exit.STILL_WORKING, f"{agent.typed} has not answered in {seconds:g} s", hint)

@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 from a2a_serverless.adapters.aws_access import check_address, session
 from a2a_serverless.adapters.aws_clients import AwsClients
 from a2a_serverless.adapters.cloudformation_stacks import CloudFormationStacks, Stack
+from a2a_serverless.adapters.dynamodb_documents import DynamoDocuments
 from a2a_serverless.adapters.dynamodb_table import DynamoTable
+from a2a_serverless.adapters.system_clock import SystemClock
 from a2a_serverless.adapters.uncounted_metrics import UncountedMetrics
 from a2a_serverless.operations.webhooks import delivering
 from a2a_serverless.ports import Ports
@@ -75,6 +77,20 @@ def operator(access: Access) -> Operator:
         SettingsError: what it tells of itself is not enough.
         NotAwsError: something else answers where AWS is said to be.
     """
+    name, said, clients = _reached(access)
+    if not said.delivers:
+        raise NoDeploymentError(f"{name} delivers to no webhooks: it was deployed with Webhooks=off")
+    return _made(name, said, clients)
+
+
+def documents(access: Access, kind: str) -> DynamoDocuments:
+    """The documents of a kind that operators keep in the deployment; raises as `operator` does."""
+    _, said, clients = _reached(access)
+    return DynamoDocuments(DynamoTable(clients.dynamodb(), said.tasks_table, SystemClock()), kind)
+
+
+def _reached(access: Access) -> tuple[str, OperatorSettings, AwsClients]:
+    """The deployment's name, what it tells of itself, and AWS as it is reached."""
     said = OperatorSettings.from_environment({}) if access.stack else OperatorSettings.from_environment()
     name = said.tasks_table
     reached = session(region=access.region, profile=access.profile, endpoint_url=access.endpoint_url)
@@ -84,9 +100,7 @@ def operator(access: Access) -> Operator:
     if not name:
         stack = _stack(CloudFormationStacks(clients.cloudformation()), access.stack)
         name, said = stack.name, OperatorSettings.from_environment(_variables(stack))
-    if not said.delivers:
-        raise NoDeploymentError(f"{name} delivers to no webhooks: it was deployed with Webhooks=off")
-    return _made(name, said, clients)
+    return name, said, clients
 
 
 def _stack(stacks: CloudFormationStacks, name: str | None) -> Stack:
