@@ -109,14 +109,15 @@ class Front:
             raise Refused(TIMED_OUT)
         traced = (("x-amzn-RequestId", invocation.request_id), ("X-Amzn-Trace-Id", invocation.trace_id))
         try:
-            response = self._received(answer, match, until=began + match.route.timeout_seconds)
+            until = began + match.route.timeout_seconds
+            response = self._received(answer, match, until=until, to_head=request.method == "HEAD")
         except MalformedAnswer as malformed:
             invocation.abandon()
             self._console.say(f"malformed answer of {match.route.function}: {malformed}")
             raise Refused(INTERNAL) from malformed
         return Response(response.status, (*response.headers, *traced), response.body)
 
-    def _received(self, answer: Stream | Outcome, match: Match, *, until: float) -> Response:
+    def _received(self, answer: Stream | Outcome, match: Match, *, until: float, to_head: bool) -> Response:
         """Return what the function's answer stands for.
 
         Raises:
@@ -124,20 +125,20 @@ class Front:
             Refused: The function failed before there was a status to send.
         """
         if isinstance(answer, Stream):
-            return self._streamed(answer, until=until)
+            return self._streamed(answer, until=until, to_head=to_head)
         if answer.failed:
             raise Refused(INTERNAL)
         if not match.route.streams:
-            return response_of(answer.payload)
-        split = split_prelude(answer.payload)
+            return response_of(answer.payload, to_head=to_head)
+        split = split_prelude(answer.payload, to_head=to_head)
         if split is None:
             raise MalformedAnswer("a streaming integration got an answer without a prelude")
         return Response(split[0].status, split[0].headers, split[1])
 
-    def _streamed(self, stream: Stream, *, until: float) -> Response:
+    def _streamed(self, stream: Stream, *, until: float, to_head: bool) -> Response:
         """Wait for the prelude of a streamed answer; the rest follows by itself."""
         received = b""
-        while (split := split_prelude(received)) is None:
+        while (split := split_prelude(received, to_head=to_head)) is None:
             try:
                 piece = stream.take(max(0.0, until - self._clock()))
             except StreamBroken as broken:

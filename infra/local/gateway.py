@@ -195,8 +195,10 @@ def is_binary(kind: str, binary_media_types: Sequence[str]) -> bool:
     return "*/*" in binary_media_types or kind in binary_media_types
 
 
-def response_of(payload: bytes) -> Response:
+def response_of(payload: bytes, *, to_head: bool = False) -> Response:
     """Return the HTTP response that a function's answer stands for.
+
+    The answer to a HEAD says itself how long the body is that it does not have.
 
     Raises:
         MalformedAnswer: It is not the JSON object API Gateway asks for.
@@ -214,10 +216,11 @@ def response_of(payload: bytes) -> Response:
     body = answer.get("body") or ""
     if not isinstance(body, str):
         raise MalformedAnswer("the body is not a string")
-    return Response(status, answer_headers(answer), answer_body(body, encoded=answer.get("isBase64Encoded")))
+    headers = answer_headers(answer, FRAMING - {"content-length"} if to_head else FRAMING)
+    return Response(status, headers, answer_body(body, encoded=answer.get("isBase64Encoded")))
 
 
-def split_prelude(received: bytes) -> tuple[Response, bytes] | None:
+def split_prelude(received: bytes, *, to_head: bool = False) -> tuple[Response, bytes] | None:
     """Part the first bytes of a streamed answer into the response so far and the body after the prelude.
 
     None when the prelude's end has not come yet.
@@ -230,13 +233,13 @@ def split_prelude(received: bytes) -> tuple[Response, bytes] | None:
         if len(received) > MAX_PRELUDE_BYTES:
             raise MalformedAnswer(f"no prelude in the first {MAX_PRELUDE_BYTES} bytes")
         return None
-    response = response_of(prelude)
+    response = response_of(prelude, to_head=to_head)
     cookies = json.loads(prelude).get("cookies") or ()
     set_cookies = tuple(("Set-Cookie", header_text(cookie)) for cookie in cookies)
     return Response(response.status, (*response.headers, *set_cookies)), received[len(prelude) + len(end) :]
 
 
-def answer_headers(answer: Mapping[str, Any]) -> Headers:
+def answer_headers(answer: Mapping[str, Any], dropped: frozenset[str] = FRAMING) -> Headers:
     """Merge `headers` and `multiValueHeaders` of an answer: a name in both keeps the values of the latter."""
     several = answer.get("multiValueHeaders") or {}
     single = answer.get("headers") or {}
@@ -248,7 +251,7 @@ def answer_headers(answer: Mapping[str, Any]) -> Headers:
     return tuple(
         (name, header_text(value))
         for name, value in pairs
-        if name.lower() not in FRAMING and value is not None
+        if name.lower() not in dropped and value is not None
     )
 
 

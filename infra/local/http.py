@@ -247,7 +247,9 @@ def send(
         connection.sendall(encode(response, close=close, with_body=with_body))
         return
     none = bodiless(response.status)
-    framing = (("Transfer-Encoding", "chunked"),) if chunked and not none else ()
+    # The answer to a HEAD may know the length of a body it does not have, and then has no chunks either.
+    counted = any(name.lower() == "content-length" for name, _ in response.headers)
+    framing = (("Transfer-Encoding", "chunked"),) if chunked and not none and not counted else ()
     connection.sendall(head_bytes(response, framing, close=close))
     with closing_pieces(response.body) as pieces:
         for piece in pieces:

@@ -39,8 +39,8 @@ def refused(request: Request, secrets: Mapping[str, str], now: datetime) -> Resp
     given = dict(parse_qsl(query, keep_blank_values=True))
     if SIGNATURE not in given:
         return None
-    if missing := [name for name in NEEDED if name not in given]:
-        return _error(HTTPStatus.BAD_REQUEST, "AuthorizationQueryParametersError", f"no {missing[0]}")
+    if (fault := _fault(request, given)) is not None:
+        return _error(HTTPStatus.BAD_REQUEST, *fault)
     begun = datetime.strptime(given["X-Amz-Date"], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
     if now >= begun + timedelta(seconds=int(given["X-Amz-Expires"])):
         return _error(HTTPStatus.FORBIDDEN, "AccessDenied", "Request has expired")
@@ -54,6 +54,14 @@ def refused(request: Request, secrets: Mapping[str, str], now: datetime) -> Resp
             HTTPStatus.FORBIDDEN, "SignatureDoesNotMatch", "The request is not the one that was signed"
         )
     return _other_bytes(request)
+
+
+def _fault(request: Request, given: Mapping[str, str]) -> tuple[str, str] | None:
+    """What keeps it from being a link at all."""
+    if request.header("authorization"):
+        return "InvalidArgument", "Only one auth mechanism allowed"
+    missing = next((name for name in NEEDED if name not in given), None)
+    return ("AuthorizationQueryParametersError", f"no {missing}") if missing else None
 
 
 def _binds(name: str) -> bool:

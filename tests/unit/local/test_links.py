@@ -113,6 +113,10 @@ def test_what_is_no_link_is_not_looked_at(target: str) -> None:
     assert code(Request("GET", target, (), b"", "")) is None
 
 
+def test_a_link_takes_no_credential_besides() -> None:
+    assert code(changed(link(), {"Authorization": "Bearer a-callers-own"})) == "InvalidArgument"
+
+
 def test_a_link_that_lacks_something_is_refused() -> None:
     assert code(Request("GET", "/bucket/key?X-Amz-Signature=0", (), b"", "")) == (
         "AuthorizationQueryParametersError"
