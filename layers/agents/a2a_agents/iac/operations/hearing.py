@@ -5,6 +5,7 @@ may be kept nowhere else.
 """
 
 import re
+from urllib.parse import unquote
 
 from a2a_agents.iac.operations.memory import Memory
 from a2a_agents.iac.operations.planning import Ends
@@ -17,6 +18,9 @@ YES = frozenset({"yes", "y", "ok", "okay", "do", "please", "please do", "do it",
 NO = frozenset({"no", "n", "stop", "leave it", "never mind", "cancel", "no thanks", "不", "否", "取消"})
 
 ONE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,254}")
+
+FILE = "file:///"
+"""How the source of an attachment begins that is a file of the conversation."""
 
 REPAIR, STACK = "repair", "stack"
 """Questions whose answer may be a bare word."""
@@ -43,7 +47,12 @@ async def hear(turn: Turn, memory: Memory) -> None:
     memory.heard = message.message_id
     if is_decision(message):
         return
-    said = heard(message)
+    files = {
+        attachment.part: unquote(attachment.source.removeprefix(FILE))
+        for attachment in turn.attachments
+        if attachment.source.startswith(FILE)
+    }
+    said = heard(message, files)
     wish = _answered(memory, _bare(message), said)
     if said.several and wish.action is None:
         meant = " or ".join(action.value for action in said.several)

@@ -10,20 +10,17 @@ from typing import Any
 
 from a2a_agents.iac.operations.ros import Declared, Stack
 from a2a_agents.iac.operations.template import Template
+from a2a_agents.iac.review.secret_names import is_secret_name
 
 HIDDEN = "***"
 
 SHORTEST = 4
 """Characters of the shortest secret that is looked for within other texts."""
 
-TELLING = ("password", "passwd", "secret", "token", "accesskey", "privatekey", "credential")
-"""What is in the name of a parameter that is a secret whatever its template says."""
-
 
 def is_secret(name: str, declared: Declared | None) -> bool:
     """Whether a parameter's value must not be shown: its template says so, or nothing, or its name tells."""
-    plain = name.lower().replace("_", "").replace("-", "")
-    return declared is None or declared.no_echo or any(word in plain for word in TELLING)
+    return declared is None or declared.no_echo or is_secret_name(name)
 
 
 @dataclass(frozen=True)
@@ -49,10 +46,11 @@ class Shown:
             return [self.value(one) for one in value]
         return HIDDEN if str(value) in self.secrets else value
 
-    def outputs(self, stack: Stack, template: Template | None) -> dict[str, Any]:
+    def outputs(self, stack: Stack, template: Template) -> dict[str, Any]:
         """A stack's outputs by key. One that is made of a secret parameter is hidden, known value or not."""
-        if template is None:
-            return {output.key: self.value(output.value) for output in stack.outputs}
+        if not template.content:
+            # Of a template that cannot be read nobody knows what its outputs are made of.
+            return {output.key: HIDDEN for output in stack.outputs}
         declared = template.declared
         secret = frozenset(name for name, one in declared.items() if is_secret(name, one))
         hidden = template.secret_outputs(secret)

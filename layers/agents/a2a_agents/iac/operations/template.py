@@ -6,6 +6,7 @@ be believed blindly. A template that cannot be read here declares nothing.
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,9 +15,16 @@ from typing import Any
 import yaml
 
 from a2a_agents.iac.operations.ros import Declared
+from a2a_agents.iac.review.secret_names import is_secret_name
 
 MOST_BYTES = 524_288
 """Bytes of a template that ROS takes."""
+
+SENSITIVE = re.compile(
+    r"^[ \t]*output\s+\"([^\"\n]+)\"\s*\{(?:(?!^[ \t]*\})[^\n]*\n){0,50}?[^\n]*\bsensitive\s*=\s*true",
+    re.MULTILINE,
+)
+"""An output of Terraform that says that it is a secret."""
 
 MOST_STEPS = 20_000
 """Values of an expression that are looked at."""
@@ -84,10 +92,12 @@ class Template:
         }
 
     def secret_outputs(self, secret: frozenset[str]) -> frozenset[str]:
-        """The outputs made of these parameters, or of parts of the template that cannot be looked through."""
-        return frozenset(
-            name for name, told in _members(self.content, "Outputs") if _uses(told, secret, self.content)
-        )
+        """The outputs made of these parameters, or of attributes with a secret's name, or sensitive ones."""
+        told = {name for name, told in _members(self.content, "Outputs") if _uses(told, secret, self.content)}
+        for name, text in _members(self.content, "Workspace"):
+            if name.endswith(".tf") and isinstance(text, str):
+                told |= {found[1] for found in SENSITIVE.finditer(text)}
+        return frozenset(told)
 
 
 def _read(text: str) -> Any:  # noqa: ANN401  any JSON
@@ -106,26 +116,37 @@ def _members(content: Mapping[str, Any], section: str) -> Iterator[tuple[str, An
         yield from ((str(name), told) for name, told in found.items())
 
 
+PLACE = re.compile(r"\$\{([\w:.-]+)\}")
+
+
 def _uses(expression: object, names: frozenset[str], content: Mapping[str, Any]) -> bool:
-    """Whether an expression is made of one of these parameters, itself or by way of a resource or a local."""
-    waiting, seen, steps = [expression], set[int](), 0
-    looked_up = set[str]()
-    while waiting:
+    """Whether an expression gives away one of these parameters, or an attribute with a secret's name."""
+    waiting, seen = [expression], set[int]()
+    for _ in range(MOST_STEPS):
+        if not waiting:
+            return False
         current = waiting.pop()
-        steps += 1
-        if steps > MOST_STEPS:
-            return True
         if isinstance(current, str):
-            if current in names or any(f"${{{name}}}" in current for name in names):
+            if current in names or any(
+                place in names or _is_secret(place.rpartition(".")[2]) for place in PLACE.findall(current)
+            ):
                 return True
-            # A resource made of a secret may give it back: {Fn::GetAtt: [Db, Password]}.
-            target = current.partition(".")[0]
-            for section in ("Resources", "Locals"):
-                members = content.get(section)
-                if isinstance(members, Mapping) and target in members and target not in looked_up:
-                    looked_up.add(target)
-                    waiting.append(members[target])
         elif isinstance(current, Mapping | list) and id(current) not in seen:
             seen.add(id(current))
-            waiting.extend(current.values() if isinstance(current, Mapping) else current)
-    return False
+            waiting += current.values() if isinstance(current, Mapping) else current
+            if isinstance(current, Mapping):
+                if _gets_secret(current.get("Fn::GetAtt")):
+                    return True
+                waiting += [told for name, told in _members(content, "Locals") if name == current.get("Ref")]
+    return True
+
+
+def _gets_secret(target: object) -> bool:
+    """Whether `Fn::GetAtt` gets an attribute that is a secret by its name."""
+    steps = target.split(".") if isinstance(target, str) else target
+    return isinstance(steps, list) and any(_is_secret(str(step)) for step in steps[1:])
+
+
+def _is_secret(attribute: str) -> bool:
+    """Whether an attribute is a secret; what databases call their connection string is an address."""
+    return is_secret_name(attribute) and not attribute.endswith("ConnectionString")

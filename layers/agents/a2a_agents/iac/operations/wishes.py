@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Self
+from urllib.parse import unquote
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -69,15 +70,16 @@ class Heard(BaseModel):
     """The actions that are meant when it is not clear which."""
 
 
-def heard(message: Message) -> Heard:
-    """What a message says.
+def heard(message: Message, files: Mapping[int, str] | None = None) -> Heard:
+    """What a message says. `files` names the parts, by number, that are files of the conversation.
 
     Raises:
         UnreadableWishError: a data part is wrong.
     """
     found = Heard()
-    for part in message.parts:
-        said = _part(part)
+    for number, part in enumerate(message.parts):
+        name = (files or {}).get(number)
+        said = _part(part) if name is None else Heard(wish=Wish(template=name))
         found = Heard(
             wish=found.wish.and_then(said.wish),
             parameters={**found.parameters, **said.parameters},
@@ -114,8 +116,8 @@ def _decoded(content: bytes) -> str:
 
 
 def _file(url: str) -> str:
-    name = url.removeprefix("file:///")
-    if name == url or not name:
+    name = unquote(url.removeprefix("file:///"))
+    if not url.startswith("file:///") or not name:
         raise UnreadableWishError(
             "Templates are read from files of this conversation (file:///name), not from other addresses."
         )

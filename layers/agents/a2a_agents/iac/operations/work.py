@@ -417,15 +417,13 @@ class _Work:
 
     async def _result(self, stack: Stack) -> Update:
         """The stack as an artifact."""
-        template = None
-        if stack.outputs:
-            template = Template("the stack's own", await self._ros.template(stack.region, stack.stack_id))
+        text = await self._ros.template(stack.region, stack.stack_id) if stack.outputs else ""
         told = {
             "stackId": stack.stack_id,
             "stackName": stack.name,
             "regionId": stack.region,
             "status": stack.status,
-            "outputs": self.shown.outputs(stack, template),
+            "outputs": self.shown.outputs(stack, Template("the stack's own", text)),
         }
         part = Part(data=told, media_type="application/json")
         return ArtifactChunk(
