@@ -17,8 +17,24 @@ from a2a_serverless.wiring.operator import Access
 from tests.unit.cli.desk import Desk
 
 COMMANDS = [("push", "dead-letters"), ("push", "redrive", "--all"), ("push", "rotate-key")]
-OF_NO_DEPLOYMENT = {("card", "sign"), ("card", "verify")}
+OF_AGENTS = {
+    ("call",),
+    ("discover",),
+    ("extended-card",),
+    ("upload",),
+    *(("task", name) for name in ("get", "list", "cancel", "subscribe")),
+    *(("push", name) for name in ("create", "get", "list", "delete")),
+}
+OF_NEITHER = {
+    ("new",),
+    ("serve",),
+    ("invoke",),
+    *(("card", name) for name in ("sign", "verify", "lint")),
+    *(("route", name) for name in ("preview", "save")),
+}
 every_command = pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+
+HEAVY = {"botocore", "boto3", "rich", "cryptography", "aws_lambda_powertools", "httpx", "asyncio"}
 
 LOADED = """
 import json, sys
@@ -86,7 +102,7 @@ def test_the_version_is_the_packages(desk: Desk) -> None:
     [
         (("pusj",), "No such command 'pusj'. Did you mean 'push'?", ""),
         (("--json",), "No such option: --json", ""),
-        (("push", "dead-leters"), "No such command 'dead-leters'. Did you mean 'dead-letters'?", " push"),
+        (("push", "dead-leters"), "No such command 'dead-leters'. Did you mean 'dead-letters'", " push"),
         (("push", "redrive", "--tsk", "t"), "No such option: --tsk", " push redrive"),
         (("push", "rotate-key", "now"), "Got unexpected extra argument", " push rotate-key"),
         (
@@ -117,13 +133,15 @@ def test_a_mistake_is_one_line_that_says_where_help_is(
     assert result.stderr.endswith(f" (see `a2a-serverless{command} --help`)\n")
 
 
-def test_every_command_speaks_to_programs_and_an_operators_says_which_deployment_it_is_for() -> None:
+def test_every_command_speaks_to_programs_and_says_what_it_is_for() -> None:
     found = dict(commands())
 
-    assert {path[:2] for path in found} == {command[:2] for command in COMMANDS} | OF_NO_DEPLOYMENT
+    assert {path[:2] for path in found} == {command[:2] for command in COMMANDS} | OF_AGENTS | OF_NEITHER
     for path, options in found.items():
         assert "--json" in options
-        if path not in OF_NO_DEPLOYMENT:
+        if path in OF_AGENTS:
+            assert options >= {"--token", "--route-name", "--jwks", "--trust-jku", "--timeout", "--config"}
+        elif path not in OF_NEITHER:
             assert options >= {"--stack", "--region", "--profile", "--endpoint-url"}
 
 
@@ -177,7 +195,15 @@ def test_a_fault_of_ours_is_not_hidden(desk: Desk, command: tuple[str, ...]) -> 
 
 @pytest.mark.parametrize(
     "arguments",
-    [("--help",), ("push", "redrive", "--help"), ("push", "redrive"), ("card", "verify", "--help")],
+    [
+        ("--help",),
+        ("push", "redrive", "--help"),
+        ("push", "redrive"),
+        ("card", "verify", "--help"),
+        ("call", "--help"),
+        ("call", "--no-such-option"),
+        ("task", "get"),
+    ],
     ids=" ".join,
 )
 def test_help_and_mistakes_wait_for_nothing_heavy(arguments: tuple[str, ...]) -> None:
@@ -188,4 +214,4 @@ def test_help_and_mistakes_wait_for_nothing_heavy(arguments: tuple[str, ...]) ->
 
     loaded = set(json.loads(ended.stderr.splitlines()[-1]))
     assert "typer" in loaded
-    assert loaded & {"botocore", "boto3", "rich", "cryptography", "aws_lambda_powertools"} == set()
+    assert loaded & HEAVY == set()
