@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from a2a_serverless.agent.attachments import Attachment, attached
+from a2a_serverless.agent.parts import Opens, nothing_put_away, opened
 from a2a_serverless.agent.permissions import Permission
 from a2a_serverless.agent.updates import Update
 from a2a_serverless.agent.workspace import MemoryWorkspace, Workspace
-from a2a_serverless.protocol.objects import Artifact, Message, Task
+from a2a_serverless.protocol.objects import Artifact, Message, Part, Task
 
 
 class Host(Protocol):
@@ -36,7 +37,8 @@ class Turn:
         does so too if it is small (4 MiB, all of them together), and is a part with its `url` if it is not.
         task_id, context_id: which task, in which conversation.
         history: earlier messages of the task, oldest first, without `message`.
-        artifacts: what earlier turns produced.
+        artifacts: what earlier turns produced, fetched when it is looked at. What one of them holds beyond
+        4 MB is given by parts with a `url`, whose bytes `open` brings.
         state: anything JSON can hold, kept in the conversation from turn to turn; change it in place.
         caller: verified claims about who sent the message.
         accepted_output_modes: media types the caller would like.
@@ -46,6 +48,7 @@ class Turn:
         segment: 1, and one more after every checkpoint that ended an invocation.
         earlier_tasks: the tasks of the conversation before this one, ten of them at most and the latest last,
         with what was said and what they produced; fetched when they are looked at.
+        put_away: how the host opens what is too big to be handed over; agents call `open`.
     """
 
     message: Message
@@ -61,6 +64,7 @@ class Turn:
     attachments: Sequence[Attachment] = ()
     segment: int = 1
     earlier_tasks: Sequence[Task] = ()
+    put_away: Opens = field(default=nothing_put_away, repr=False)
 
     def __post_init__(self) -> None:
         """Without a host that knows better, what the message holds is what came along."""
@@ -69,6 +73,14 @@ class Turn:
     def remaining_seconds(self) -> float:
         """Seconds until this invocation is cut off; a longer turn calls `checkpoint` on the way."""
         return self.host.remaining_seconds()
+
+    def open(self, part: Part) -> AsyncIterator[bytes]:
+        """The bytes of a part in pieces, of whatever size: its own, of the file it names, or of an artifact.
+
+        Raises:
+            FileNotFoundError: they are gone. ValueError: they lie elsewhere. Either when begun.
+        """
+        return opened(part, self.workspace, self.put_away)
 
     async def checkpoint(self, resume_after: float = 0.0) -> None:
         """A place to go on from. Returns at once while there is time left.

@@ -8,10 +8,11 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from functools import cached_property, partial
 from typing import Any, Generic, TypeVar, overload
 
-from a2a_serverless.agent import Artifact, Attachment, Host, Message, Turn
+from a2a_serverless.agent import Attachment, Host, Message, Turn
 from a2a_serverless.agent.attachments import INLINE
 from a2a_serverless.operations.contents import BINARY, inlined, measured
 from a2a_serverless.operations.memory import recall
+from a2a_serverless.operations.put_away import given_artifact, open_artifact
 from a2a_serverless.operations.workspace import KeptWorkspace, pieces
 from a2a_serverless.ports import ContextKey, Ports, TurnKey
 from a2a_serverless.protocol.files import file_url
@@ -20,7 +21,6 @@ from a2a_serverless.tasks.content import (
     ContentKind,
     ContentPointer,
     KeptFile,
-    LoggedArtifact,
     LoggedMessage,
     LoggedPart,
 )
@@ -44,7 +44,7 @@ def turn_for(ports: Ports, key: TurnKey, task: LoggedTask, host: Host) -> Turn:
         context_id=task.context_id,
         host=host,
         history=_BroughtBack([partial(_message, ports, one) for one in earlier]),
-        artifacts=_BroughtBack([partial(_artifact, ports, one) for one in task.artifacts]),
+        artifacts=_BroughtBack([partial(given_artifact, ports, task.task_id, one) for one in task.artifacts]),
         state=memory.state,
         caller=dict(record.claims),
         accepted_output_modes=record.accepted_output_modes,
@@ -54,6 +54,7 @@ def turn_for(ports: Ports, key: TurnKey, task: LoggedTask, host: Host) -> Turn:
         ],
         segment=task.segments,
         earlier_tasks=_Earlier(ports, key, task.context_id),
+        put_away=partial(open_artifact, ports, key, task.context_id),
     )
 
 
@@ -106,7 +107,7 @@ async def _begin(ports: Ports, stored: ContentPointer | None, content: bytes) ->
         yield piece
 
 
-def _fields(logged: LoggedMessage | LoggedArtifact) -> dict[str, Any]:
+def _fields(logged: LoggedMessage) -> dict[str, Any]:
     return {name: getattr(logged, name) for name in logged.model_fields_set}
 
 
@@ -116,10 +117,6 @@ def _parts(ports: Ports, parts: Sequence[LoggedPart]) -> tuple[Part, ...]:
 
 def _message(ports: Ports, message: LoggedMessage) -> Message:
     return Message(**{**_fields(message), "parts": _parts(ports, message.parts)})
-
-
-def _artifact(ports: Ports, artifact: LoggedArtifact) -> Artifact:
-    return Artifact(**{**_fields(artifact), "parts": _parts(ports, artifact.parts)})
 
 
 class _Earlier(Sequence[Task]):
@@ -157,7 +154,7 @@ class _Earlier(Sequence[Task]):
             context_id=task.context_id,
             status=TaskStatus(state=status.state, timestamp=status.timestamp, message=said),
             history=tuple(_message(self._ports, message) for message in task.history),
-            artifacts=tuple(_artifact(self._ports, artifact) for artifact in task.artifacts),
+            artifacts=tuple(given_artifact(self._ports, task.task_id, each) for each in task.artifacts),
         )
 
 

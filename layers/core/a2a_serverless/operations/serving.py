@@ -54,7 +54,7 @@ def find_content(ports: Ports, caller: Caller, task_id: str, place: Sequence[str
         TaskNotFoundError: no such task of this caller, or no such part in it, or none with content.
     """
     task = ports.tasks.load(caller.task(task_id))
-    part = _find_part(task, place)
+    part = find_part(task, place)
     if part is None:
         raise TaskNotFoundError
     expires = datetime.fromtimestamp(task.expires, UTC)
@@ -70,7 +70,8 @@ def find_content(ports: Ports, caller: Caller, task_id: str, place: Sequence[str
     return Served(len(content), digest, media_type_of(part, kind), part.filename, expires, held=content)
 
 
-def _find_part(task: LoggedTask, place: Sequence[str]) -> LoggedPart | None:
+def find_part(task: LoggedTask, place: Sequence[str]) -> LoggedPart | None:
+    """The part at a place in a task, if there is one."""
     match place:
         case ["history", message, index]:
             parts = [m.parts for i, m in enumerate(task.history) if str(i) == message]

@@ -54,6 +54,8 @@ class Shelf:
 
 
 async def _content(file: ArtifactFile) -> bytes:
+    if isinstance(file.content, bytes):
+        return file.content
     if isinstance(file.content, Path):
         return await asyncio.to_thread(file.content.read_bytes)
     if isinstance(file.content, AsyncIterable):
