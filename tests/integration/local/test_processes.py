@@ -68,7 +68,7 @@ class Puppet:
         self._killed.set()
 
     def _ask(self) -> None:
-        self.connection.sendall(b"GET /2018-06-01/runtime/invocation/next HTTP/1.1\r\n\r\n")
+        self.connection.sendall(b"GET /2018-06-01/runtime/invocation/next HTTP/1.1\r\nHost: stack\r\n\r\n")
         said = self.connection.recv(65536).decode()
         self.connection.close()
         found = re.search("Lambda-Runtime-Aws-Request-Id: (.*)\r\n", said)
