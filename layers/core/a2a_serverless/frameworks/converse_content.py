@@ -3,6 +3,7 @@
 Which media a model takes is the model's business; what the API has no block for is refused here.
 """
 
+import base64
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -68,3 +69,24 @@ def _block(piece: str | File, number: int) -> dict[str, Any] | None:
                 block["name"] = f"{UNFIT.sub('-', piece.name)[:180].strip('-')} ({number})"
             return {kind: block}
     raise piece.unsupported()
+
+
+BYTES = "a2a:bytes"
+
+
+def to_json(value: Any) -> Any:  # noqa: ANN401  blocks, and what they hold
+    """Messages as JSON: what the API has as bytes is written in base64."""
+    if isinstance(value, bytes):
+        return {BYTES: base64.b64encode(value).decode()}
+    if isinstance(value, dict):
+        return {key: to_json(each) for key, each in value.items()}
+    return [to_json(each) for each in value] if isinstance(value, list) else value
+
+
+def from_json(value: Any) -> Any:  # noqa: ANN401  as above
+    """The messages again."""
+    if isinstance(value, dict):
+        if set(value) == {BYTES}:
+            return base64.b64decode(value[BYTES])
+        return {key: from_json(each) for key, each in value.items()}
+    return [from_json(each) for each in value] if isinstance(value, list) else value
