@@ -93,8 +93,16 @@ class Agent:
         return "URL" if "?" in self.url else self.url
 
     async def discovered(self) -> Discovered:
-        """Its card, verified where somebody is trusted."""
-        found = await discover(self.url, options=self.options, trust=self.trust, cache=self.cache)
+        """Its card, verified where somebody is trusted.
+
+        Raises:
+            Failure: there is none.
+        """
+        try:
+            found = await discover(self.url, options=self.options, trust=self.trust, cache=self.cache)
+        except UnexpectedAnswerError as error:
+            message = f"{self.typed} has no card: {shown(self.clean(str(error)))}"
+            raise Failure(Exit.UNREACHABLE, message, "is an A2A agent there?") from error
         self.tell(f"card of {found.card.name} from {found.url}")
         return found
 
@@ -245,8 +253,7 @@ def in_words(agent: Agent) -> Iterator[None]:
     except (UnreachableError, TimedOutError, UnavailableError, KeysOutOfReachError) as error:
         raise Failure(Exit.UNREACHABLE, f"{agent.typed}: {_said(agent, error)}") from error
     except UnexpectedAnswerError as error:
-        status = Exit.UNREACHABLE if "card" in str(error) else Exit.FAILED
-        raise Failure(status, f"{agent.typed}: {_said(agent, error)}") from error
+        raise Failure(Exit.FAILED, f"{agent.typed}: {_said(agent, error)}") from error
 
 
 def _said(agent: Agent, error: Exception) -> str:
