@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from types import TracebackType
@@ -27,7 +27,8 @@ from a2a_serverless.client.failures import (
     UnknownError,
     UnreachableError,
 )
-from a2a_serverless.client.view import TaskView
+from a2a_serverless.client.overlap import Overlap
+from a2a_serverless.client.view import TaskView, text_of, texts_of
 from a2a_serverless.client.wire import EVENT_STREAM, Binding
 from a2a_serverless.protocol.errors import (
     InternalError,
@@ -107,6 +108,8 @@ class Stream:
         self._follows_up = bool(message.get("taskId"))
         self._view = TaskView(message.get("messageId"))
         self._told = Told()
+        self._overlap: Overlap | None = None
+        self._guessed = False
         self._over = False
         self._begun = known is not None
         if known is not None:
@@ -166,6 +169,9 @@ class Stream:
                         attempt = 1
                         yield response
                 if self._stops_here():
+                    async with aclosing(self._made_sure()) as responses:
+                        async for response in responses:
+                            yield response
                     return
                 reason = UnreachableError("the stream stopped before its task did", request_sent=True)
             except PASSING as error:
@@ -182,6 +188,15 @@ class Stream:
             await self._pause(attempt, reason)
             attempt += 1
             self.interruptions += 1
+
+    async def _made_sure(self) -> AsyncGenerator[StreamResponse]:
+        """What a look at the task tells, at the end of a stream whose repetitions had to be guessed."""
+        if not self._guessed:
+            return
+        self._guessed = False
+        with suppress(*PASSING):
+            for response in self._telling(self._caught_up(await self._look()), None):
+                yield response
 
     def _may_open_again(self, error: Exception) -> bool:
         match error:
@@ -279,6 +294,12 @@ class Stream:
             return self._caught_up(told.task)
         if not self._told.is_new(event_id, told):
             return []
+        if told.task is not None and not self._sends:
+            self._overlap = Overlap(told.task, texts_of(told.task))
+        elif event_id is None and self._overlap is not None:
+            sifted = self._overlap.sifted(told)
+            self._guessed = self._guessed or (not sifted and told.artifact_update is not None)
+            return [self._take(each) for each in sifted]
         return [self._take(told)]
 
     def _telling(self, new: Sequence[StreamResponse], place: str | None) -> Iterator[StreamResponse]:
@@ -316,6 +337,8 @@ class Stream:
         self._check(StreamResponse(task=task))
         asked = self._view.status
         missed = self._view.catch_up(task)
+        news = [each.artifact_update.artifact for each in missed if each.artifact_update is not None]
+        self._overlap = Overlap(task, {each.artifact_id: text_of(each) for each in news})
         self._stale = self._stale and task.status == asked
         self._over = self._settled()
         return missed

@@ -128,6 +128,16 @@ class TaskView:
             yield _status(task, after)
 
 
+def text_of(artifact: Artifact) -> str:
+    """The texts of an artifact as one."""
+    return "".join(part.text or "" for part in artifact.parts)
+
+
+def texts_of(task: Task) -> dict[str, str]:
+    """The texts of the artifacts of a task, by id."""
+    return {artifact.artifact_id: text_of(artifact) for artifact in task.artifacts}
+
+
 def joined(parts: Sequence[Part]) -> list[Part]:
     """The parts with texts of one kind that follow each other put together: as one, however they came."""
     found: list[Part] = []
