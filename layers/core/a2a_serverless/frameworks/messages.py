@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from pydantic_core import to_jsonable_python
+from pydantic_core import from_json, to_json
 
 from a2a_serverless.agent import ArtifactChunk, Message, Part, Turn
 
@@ -84,7 +84,7 @@ def answer(message: Message) -> Any:  # noqa: ANN401  whatever JSON the caller s
 
 def plain(value: Any) -> Any:  # noqa: ANN401  whatever a tool takes or gives
     """The value as JSON, for showing; what has no JSON is shown by its text."""
-    return to_jsonable_python(value, fallback=str, bytes_mode="base64", inf_nan_mode="strings")
+    return from_json(to_json(value, fallback=str, bytes_mode="base64", inf_nan_mode="strings"))
 
 
 class Response:
