@@ -30,6 +30,7 @@ from a2a_serverless.client.failures import (
     UnreachableError,
     UntrustedCardError,
 )
+from a2a_serverless.client.files import Downloaded
 from a2a_serverless.client.interfaces import Chosen, choose
 from a2a_serverless.client.options import Limits, Options, Retries, Timeouts
 from a2a_serverless.client.remote_agent import RemoteAgent, Reply
@@ -45,6 +46,7 @@ __all__ = [
     "Client",
     "ClientError",
     "Discovered",
+    "Downloaded",
     "Limits",
     "MemoryCardCache",
     "NoUsableInterfaceError",

@@ -4,20 +4,25 @@ The methods are the specification's operations in snake_case (3.1); what they ta
 Errors of the protocol are raised as the classes of `protocol.errors`, everything else as `failures`.
 """
 
+import asyncio
 import uuid
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from a2a_serverless.client.answers import present, read
 from a2a_serverless.client.connection import Connection, http_client
 from a2a_serverless.client.discovery import CardCache, Trust, discover
-from a2a_serverless.client.interfaces import Chosen, choose
+from a2a_serverless.client.files import FILES, Downloaded, Outgoing, download, upload
+from a2a_serverless.client.interfaces import Chosen, choose, trusted_origins
 from a2a_serverless.client.options import Options
 from a2a_serverless.client.streams import Stream
-from a2a_serverless.client.wire import binding_for
+from a2a_serverless.client.wire import HttpJson, binding_for
 from a2a_serverless.protocol.card import AgentCard
+from a2a_serverless.protocol.errors import UnsupportedOperationError
 from a2a_serverless.protocol.objects import Message, Part, Role, Task, TaskState
 from a2a_serverless.protocol.operations import OPERATION_OF_METHOD
 from a2a_serverless.protocol.protojson import ProtoModel
@@ -59,6 +64,7 @@ class Client:
     ) -> None:
         self.card = card
         self.options = options or Options()
+        self._asked_from = asked_from
         self.chosen: Chosen = choose(card, self.options, asked_from)
         interface = self.chosen.interface
         self._binding = binding_for(interface.protocol_binding, interface.url, interface.tenant)
@@ -171,6 +177,34 @@ class Client:
         """The card that the agent shows to this caller; from now on it is `card` (3.1.11)."""
         self.card = await self._call("GetExtendedAgentCard", {}, AgentCard)
         return self.card
+
+    async def download(self, part: Part, path: Path | str, *, most: int | None = None) -> Downloaded:
+        """Write what a part holds to a file, or what lies at its address; of any size, up to `most` bytes.
+
+        What breaks off is gone on with. Credentials are shown to the agent's own origin, and to those that
+        `Options.credential_origins` names, not to where a link leads. The file is there when it is whole.
+        """
+        trusted = trusted_origins(self.options, self._asked_from)
+        return await download(self._connection, part, Path(path), trusted, most)
+
+    async def upload(
+        self, context_id: str, path: Path | str, *, name: str | None = None, media_type: str | None = None
+    ) -> Part:
+        """Put a file among those of a conversation; gives the part that names it in a message.
+
+        An extension (`files.FILES`) of this repository's deployments. `context_id` is the conversation's;
+        for one that does not exist yet make one up, and put it into the message too.
+
+        Raises:
+            UnsupportedOperationError: the card does not announce it. NoUsableInterfaceError: no interface of
+            the agent is HTTP+JSON, which it goes over.
+        """
+        if not any(extension.uri == FILES for extension in self.card.capabilities.extensions):
+            raise UnsupportedOperationError("The agent's card does not announce that it takes files")
+        over = replace(self.options, bindings=("HTTP+JSON",))
+        interface = choose(self.card, over, self._asked_from).interface
+        outgoing = await asyncio.to_thread(Outgoing.of, Path(path), name, media_type)
+        return await upload(self._connection, HttpJson(interface.url, interface.tenant), context_id, outgoing)
 
     def _stream(
         self,

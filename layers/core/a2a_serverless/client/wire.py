@@ -118,14 +118,23 @@ class HttpJson:
         for name in ("taskId", "id"):
             if "{" + name + "}" in path:
                 path = path.replace("{" + name + "}", quote(str(rest.pop(name)), safe=""))
-        tenant = "/" + quote(self.tenant, safe="") if self.tenant else ""
-        url = self.url.rstrip("/") + tenant + path
+        url = self._base() + path
         headers = {"Accept": EVENT_STREAM if operation.streams else f"{A2A_JSON}, {JSON}"}
         if verb != "POST":
             return Asked(verb, url + _query(rest), headers)
         if operation.method == "SubscribeToTask":
             return Asked(verb, url, headers)
         return Asked(verb, url, {**headers, "Content-Type": A2A_JSON}, _printed(rest))
+
+    def ask_for_file(self, context_id: str, params: Mapping[str, Any]) -> Asked:
+        """The request for an address to upload a file of a conversation to: an extension, see `files`."""
+        headers = {"Accept": JSON, "Content-Type": JSON}
+        url = f"{self._base()}/contexts/{quote(context_id, safe='')}/files"
+        return Asked("POST", url, headers, _printed(params))
+
+    def _base(self) -> str:
+        tenant = "/" + quote(self.tenant, safe="") if self.tenant else ""
+        return self.url.rstrip("/") + tenant
 
     def result(self, _: Asked, answered: Answered, /) -> Any:  # noqa: ANN401  JSON is any of six types
         if not HTTPStatus.OK <= answered.status < HTTPStatus.MULTIPLE_CHOICES:
