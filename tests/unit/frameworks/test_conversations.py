@@ -63,7 +63,7 @@ def test_what_is_too_much_loses_whole_exchanges_oldest_first() -> None:
 
     assert [exchange[0]["user"][0] for exchange in exchanges(happened)] == list("defgh")
     assert all(len(exchange) == 2 for exchange in exchanges(happened))
-    assert text_of(happened).startswith("ddddddddd")
+    assert text_of(happened).startswith("ccccccccc, ddddddddd")
 
 
 def test_one_exchange_that_is_too_much_is_forgotten_at_once() -> None:
