@@ -6,6 +6,7 @@ for a moment: the first piece goes out at once, later ones together.
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,7 @@ from a2a_serverless.operations.contents import content_of, stow
 from a2a_serverless.operations.filing import Filed
 from a2a_serverless.operations.heads import head_of
 from a2a_serverless.operations.permissions import Decision
+from a2a_serverless.operations.snapshots import Snapshots
 from a2a_serverless.operations.updates import (
     InvalidUpdateError,
     check_artifact_id,
@@ -75,7 +77,8 @@ class Recorder:
         self._writer = writer
         self._monotonic = monotonic
         self._folding = Folding(task)
-        self._snapshot = task.snapshot
+        self._snapshots = Snapshots.of(ports, key, writer, task)
+        self._streamed: Counter[str] = Counter()
         self._gathered: _Gathered | None = None
         self._asides = Asides(ports.policy.extensions, monotonic)
         self._sent_at = self._looked_at = self._headed_at = monotonic()
@@ -99,7 +102,7 @@ class Recorder:
     @property
     def snapshot(self) -> int:
         """The position of the newest snapshot this recorder knows of, 0 for none."""
-        return self._snapshot
+        return self._snapshots.position
 
     def append(self, entry: Entry) -> None:
         """Write the entry at the next position; raises FencedError when another's event is there."""
@@ -111,13 +114,14 @@ class Recorder:
             raise FencedError from taken
         self._looked_at = self._monotonic()
         self._folding.apply(event)
-        if self.position - self._snapshot >= self._ports.policy.snapshot_every:
+        self._snapshots.see(entry)
+        if self._snapshots.are_due(self.position):
             self.keep_snapshot()
             self.write_head()
 
     def write_head(self) -> None:
         """Bring the cache of the log up to here; when the turn is due for a look stays as it is."""
-        head = head_of(self._ports.policy, self.task, snapshot=self._snapshot, keeps_due=True)
+        head = head_of(self._ports.policy, self.task, snapshot=self.snapshot, keeps_due=True)
         self._ports.tasks.write_head(self._key.task, head)
         self._headed, self._headed_at = self._folding.status, self._monotonic()
 
@@ -127,11 +131,14 @@ class Recorder:
             return float("inf")
         return self._headed_at + HEAD_PACE - self._monotonic()
 
-    def keep_snapshot(self) -> None:
-        """Keep the fold up to here, so that nobody ever folds a long log from its beginning."""
-        kept = self.task.model_copy(update={"snapshot": self.position})
-        self._ports.tasks.write_snapshot(self._key.task, kept)
-        self._snapshot = self.position
+    def keep_last_snapshot(self) -> None:
+        """Keep the fold up to here if that is worth it, now that the turn adds nothing more."""
+        if self._snapshots.are_due_at_last(self.position):
+            self.keep_snapshot(last=True)
+
+    def keep_snapshot(self, *, last: bool = False) -> None:
+        """Keep the fold up to here, and go on from what was kept; the `last` time nothing flows on."""
+        self._folding = Folding(self._snapshots.keep(self.task, last=last))
 
     def look_in(self) -> float:
         """Seconds until the log should be looked at, unless something is written before: 0 or less is now."""
@@ -238,9 +245,14 @@ class Recorder:
         """Seconds until what was gathered must go out: 0 or less is now, infinity never."""
         if self._gathered is None:
             return self._asides.due_in()
-        if self._gathered.size >= self._ports.policy.chunk_size:
+        if self._gathered.size >= self._chunk_size(self._gathered.chunk.artifact_id):
             return 0.0
         return self._sent_at + self._ports.policy.chunk_delay - self._monotonic()
+
+    def _chunk_size(self, artifact_id: str) -> int:
+        """Characters that make a chunk: the more, the longer the text is that they belong to."""
+        policy = self._ports.policy
+        return max(policy.chunk_size, min(policy.log_limit // 4, self._streamed[artifact_id] // 64))
 
     def flush(self, *, last: bool = False) -> None:
         """Let what was gathered go out, text as its artifact's last chunk when told so."""
@@ -272,6 +284,7 @@ class Recorder:
             )
         )
         self._sent_at = self._monotonic()
+        self._streamed[chunk.artifact_id] += len(chunk.text or "")
 
     def _place(self) -> str:
         task = self._key.task

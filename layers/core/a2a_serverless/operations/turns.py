@@ -249,8 +249,7 @@ def _incident(ports: Ports, key: TurnKey, error: BaseException) -> str:
 
 def _settle(ports: Ports, key: TurnKey, recorder: Recorder, settled: TurnSettled) -> None:
     """Snapshot, settled event, head, context row: in this order, each making the one before findable."""
-    if recorder.position - recorder.snapshot >= ports.policy.snapshot_settled:
-        recorder.keep_snapshot()
+    recorder.keep_last_snapshot()
     state, saved = settled.status.state, settled.state
     completes = () if state is TaskState.FAILED else recorder.task.unfinished
     recorder.append(settled.model_copy(update={"completes": completes}))
