@@ -30,8 +30,9 @@ def kept_routes(place: str | None, registry: Registry) -> Sequence[Route]:
         Failure: they cannot be read.
     """
     if place is not None and place.startswith(REGISTRY):
+        name = _name(place)
         with registry() as documents:
-            kept = documents.read(_name(place))
+            kept = documents.read(name)
         return _read(kept.text) if kept is not None else []
     file = Path(place) if place else own_file()
     return _of_file(file) if place or file.is_file() else []
@@ -48,11 +49,12 @@ def keep_routes(
     if place is not None and place.startswith(REGISTRY):
         from a2a_serverless.adapters.dynamodb_documents import DocumentChangedError  # noqa: PLC0415  heavy
 
+        name = _name(place)
         with registry() as documents:
-            kept = documents.read(_name(place))
+            kept = documents.read(name)
             changed = change(_read(kept.text) if kept is not None else [])
             try:
-                documents.keep(_name(place), _printed(changed), seen=kept)
+                documents.keep(name, _printed(changed), seen=kept)
             except DocumentChangedError as error:
                 raise Failure(Exit.FAILED, f"{place} was changed by somebody else", "say it again") from error
         return place, changed
