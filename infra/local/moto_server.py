@@ -14,7 +14,15 @@ from moto.kms.models import kms_backends
 from moto.secretsmanager.models import secretsmanager_backends
 from moto.stepfunctions.parser.models import stepfunctions_parser_backends
 
-from infra.local import links, moto_changes, moto_dynamodb, moto_queues, moto_signatures, moto_tasks
+from infra.local import (
+    links,
+    moto_changes,
+    moto_dynamodb,
+    moto_objects,
+    moto_queues,
+    moto_signatures,
+    moto_tasks,
+)
 from infra.local.aws import credentials
 from infra.local.deployment import ACCOUNT, REGION
 from infra.local.event_sources import QueueSource, StreamSource
@@ -44,7 +52,11 @@ def serve(listener: socket.socket, plan: dict[str, Any]) -> None:
     secrets = dict.fromkeys((*granted, local["AWS_ACCESS_KEY_ID"]), local["AWS_SECRET_ACCESS_KEY"])
 
     def answer(request: Request) -> Response:
-        own = guard.answer(request) or links.refused(request, secrets, datetime.now(UTC))
+        own = (
+            guard.answer(request)
+            or links.refused(request, secrets, datetime.now(UTC))
+            or moto_objects.refused(request)
+        )
         if own is not None:
             return own
         short = moto_dynamodb.takes(request)

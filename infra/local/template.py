@@ -164,6 +164,7 @@ def read_deployment(root: Path, parameters: Mapping[str, str] | None = None) -> 
     _, api = reader.only(API)
     machine_id, machine = reader.only(STATE_MACHINE)
     state, state_parameters = reader.nested
+    binary = reader.scope.resolve({"BinaryMediaTypes": api["Properties"].get("BinaryMediaTypes", ())})
     definition = (root / machine["Properties"]["DefinitionUri"]).read_text(encoding="utf-8")
     for name, value in reader.scope.resolve(machine["Properties"].get("DefinitionSubstitutions", {})).items():
         definition = definition.replace("${" + name + "}", str(value))
@@ -175,9 +176,7 @@ def read_deployment(root: Path, parameters: Mapping[str, str] | None = None) -> 
             for logical_id, name, event in reader.events("Schedule")
         ),
         stage=str(reader.scope.resolve(api["Properties"]["StageName"])),
-        binary_media_types=tuple(
-            kind.replace("~1", "/") for kind in api["Properties"].get("BinaryMediaTypes", ())
-        ),
+        binary_media_types=tuple(kind.replace("~1", "/") for kind in binary.get("BinaryMediaTypes", ())),
         gateway_responses={
             kind: _gateway_response(response)
             for kind, response in reader.scope.resolve(api["Properties"].get("GatewayResponses", {})).items()

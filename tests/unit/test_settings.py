@@ -163,6 +163,38 @@ def test_what_has_a_plain_default_may_be_left_out_or_empty() -> None:
     assert Settings.from_environment({**LEAST, **empty}) == Settings.from_environment(LEAST)
 
 
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ("", ()),
+        ("image/png", ("image/png",)),
+        ("image/png, audio/*,application/vnd.x+json", ("image/png", "audio/*", "application/vnd.x+json")),
+        ("*/*", ("*/*",)),
+    ],
+)
+def test_media_types_that_messages_may_hold_besides_are_read(given: str, read: tuple[str, ...]) -> None:
+    assert Settings.from_environment({**LEAST, "INPUT_MEDIA_TYPES": given}).input_media_types == read
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("INPUT_MEDIA_TYPES", "image"),
+        ("INPUT_MEDIA_TYPES", "*/png"),
+        ("INPUT_MEDIA_TYPES", ","),
+        ("FILES", "yes"),
+    ],
+)
+def test_what_is_no_media_type_and_no_switch_is_refused_by_name(name: str, value: str) -> None:
+    with pytest.raises(SettingsError, match=name):
+        Settings.from_environment({**LEAST, name: value})
+
+
+def test_files_are_taken_unless_they_are_switched_off() -> None:
+    assert Settings.from_environment(LEAST).files
+    assert not Settings.from_environment({**LEAST, "FILES": "off"}).files
+
+
 def test_nothing_streams_unless_told_to() -> None:
     settings = Settings.from_environment(LEAST)
 

@@ -13,6 +13,7 @@ from a2a_serverless.adapters.aws_clients import AwsClients
 from a2a_serverless.adapters.dynamodb_signing_keys import DynamoSigningKeys
 from a2a_serverless.adapters.dynamodb_streams import DynamoStreamPlaces
 from a2a_serverless.adapters.stepfunctions_executions import StepFunctionsExecutions
+from a2a_serverless.bindings.extensions import announced
 from a2a_serverless.bindings.http import HttpRequest
 from a2a_serverless.ports import Caller
 from a2a_serverless.ports.signing_keys import KeyPolicy
@@ -119,6 +120,32 @@ def test_a_fault_inside_the_deployers_module_is_its_own() -> None:
         deployer.agent(settings(agent="needy_agent:agent"))
     with pytest.raises(ZeroDivisionError):
         deployer.agent(settings(agent="broken_agent:agent"))
+
+
+@pytest.mark.usefixtures("deployed")
+def test_a_deployment_takes_media_types_besides_and_says_so() -> None:
+    added = settings(input_media_types="audio/wav,text/plain")
+
+    assert deployer.profile(added).input_modes == ("text/plain", "image/png", "audio/wav")
+    card = json.loads(card_desk(added).answer(HttpRequest("GET", "/", origin="https://agent.example")).body)
+    assert card["defaultInputModes"] == ["text/plain", "image/png", "audio/wav"]
+
+
+@pytest.mark.parametrize("files", ["on", "off"])
+def test_files_are_announced_exactly_when_they_are_taken(files: str) -> None:
+    policy = decided.policy(settings(files=files))
+
+    told = {
+        each.uri: each.params for each in announced(policy.extensions, policy.permissions, policy.files)
+    }.get("urn:a2a-serverless:files:v1")
+    taken = {
+        "path": "/contexts/{contextId}/files",
+        "maxFileBytes": 25 * 1024 * 1024,
+        "maxFiles": 1000,
+        "uploadSeconds": 900,
+    }
+    assert told == (taken if files == "on" else None)
+    assert policy.files.uploads is (files == "on")
 
 
 @pytest.mark.usefixtures("deployed")

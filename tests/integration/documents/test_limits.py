@@ -17,6 +17,7 @@ from a2a_serverless.bindings.content import GET_CONTENT
 from a2a_serverless.bindings.http import MAX_BODY
 from a2a_serverless.bindings.jsonrpc import MAX_ID
 from a2a_serverless.operations.rates import CLASSES
+from a2a_serverless.ports import FilePolicy
 from a2a_serverless.ports.audit import CLIENT_LEFT, OK, Call
 from a2a_serverless.ports.limits import OperationClass, RateLimit
 from a2a_serverless.protocol import json_limits, limits, protojson, scalars
@@ -97,6 +98,9 @@ def test_a_call_too_many_is_answered_as_is_said() -> None:
         ("extensions, tasks referred to, media types wanted", [limits.MAX_NAMED]),
         ("`messageId`", [limits.MAX_MESSAGE_ID]),
         ("`metadata`, each", [limits.MAX_METADATA_BYTES]),
+        ("a part that is text: `text`, `data`, or `raw` of a type of text", [limits.MAX_TEXT_BYTES]),
+        ("a part that is `raw` and no text", [limits.MAX_RAW_BYTES]),
+        ("a file that is uploaded", [FilePolicy().upload_bytes]),
     ],
 )
 def test_a_limit_is_the_number_that_is_said(limit: str, numbers: list[int]) -> None:

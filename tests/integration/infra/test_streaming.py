@@ -45,6 +45,13 @@ def test_a_streaming_deployment_invokes_its_bindings_by_the_streaming_api(way: s
     )
 
 
+@every_way
+def test_requests_come_in_base64_only_where_answers_would_else_be_damaged(way: str) -> None:
+    kinds = read_deployment(ROOT, {"Streaming": way}).binary_media_types
+
+    assert kinds == (("*/*",) if way == "buffered" else ())
+
+
 @every_binding
 def test_a_buffered_deployment_invokes_its_bindings_as_ever(path: str) -> None:
     asked = integration(deployed(Streaming="buffered"), path)

@@ -236,11 +236,11 @@ def test_refusals_that_pass_say_when_to_come_back() -> None:
     )
 
 
-def test_the_api_is_regional_and_hands_on_bytes() -> None:
+def test_the_api_is_regional_and_hands_on_bytes_of_answers_that_do_not_stream() -> None:
     (api,) = resources("AWS::Serverless::Api").values()
 
     assert api["EndpointConfiguration"] == {"Type": "REGIONAL"}
-    assert api["BinaryMediaTypes"] == ["*~1*"]
+    assert api["BinaryMediaTypes"] == {"Fn::If": ["Streams", {"Ref": "AWS::NoValue"}, ["*~1*"]]}
 
 
 def layers_of(function: Declared) -> set[str]:

@@ -17,7 +17,9 @@ def taken(world: World, *, seen: ContextRow, row: ContextRow, until: int | None 
     return world.contexts.take(context(world), seen=seen, taken=row, expires=until or expires(world))
 
 
-def test_a_context_remembers_its_workspace_and_its_earlier_tasks_until_they_are_replaced(world: World) -> None:
+def test_a_context_remembers_its_workspace_and_its_earlier_tasks_until_another_has_it(
+    world: World,
+) -> None:
     row = ContextRow(holder(world), "state/1", frozenset({"t-2"}), "shop", ("t-0", "t-1"))
 
     assert taken(world, seen=ContextRow(), row=row) == row

@@ -20,6 +20,7 @@ from a2a_serverless.adapters.dynamodb_table import DynamoTable
 from a2a_serverless.adapters.dynamodb_tasks import DynamoTasks
 from a2a_serverless.adapters.dynamodb_webhooks import DynamoWebhooks
 from a2a_serverless.adapters.s3_contents import S3Contents
+from a2a_serverless.adapters.s3_uploads import S3Uploads
 from a2a_serverless.adapters.stepfunctions_executions import StepFunctionsExecutions
 from a2a_serverless.adapters.uuid_identifiers import UuidIdentifiers
 from a2a_serverless.ports import (
@@ -30,6 +31,7 @@ from a2a_serverless.ports import (
     Executions,
     StreamPlaces,
     TaskStore,
+    Uploads,
 )
 from a2a_serverless.ports.limits import RateLimits
 from a2a_serverless.ports.webhooks import Hosts, WebhookKey, WebhookStore
@@ -59,6 +61,7 @@ class World:
     contexts: ContextStore
     due: DueIndex
     contents: Contents
+    uploads: Uploads
     executions: Executions
     streams: StreamPlaces
     webhooks: WebhookStore
@@ -145,6 +148,7 @@ def fake_world() -> World:
         ports.contexts,
         ports.due,
         ports.contents,
+        ports.uploads,
         ports.executions,
         ports.streams,
         FakeWebhooks(table),
@@ -166,6 +170,7 @@ def stored_world(backend: Backend) -> StoredWorld:
         contexts=DynamoContexts(table),
         due=DynamoDue(table),
         contents=contents,
+        uploads=S3Uploads(backend.s3, backend.bucket),
         executions=StepFunctionsExecutions(backend.stepfunctions, backend.state_machine_arn),
         streams=DynamoStreamPlaces(table),
         webhooks=DynamoWebhooks(table),

@@ -86,7 +86,10 @@ class CardSource:
             streaming="streaming" in declared,
             push_notifications="push_notifications" in declared,
             extended_agent_card="extended_agent_card" in declared,
-            extensions=(*self.extensions, *announced(self.policy.extensions, self.policy.permissions)),
+            extensions=(
+                *self.extensions,
+                *announced(self.policy.extensions, self.policy.permissions, self.policy.files),
+            ),
         )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from a2a_serverless.ports import FilePolicy
 from a2a_serverless.protocol.card import AgentExtension
 from a2a_serverless.protocol.extensions import (
     ALLOW,
@@ -19,7 +20,11 @@ from a2a_serverless.protocol.extensions import (
     PermissionMode,
 )
 
+FILES_PATH = "/contexts/{contextId}/files"
+"""Where files of a conversation are uploaded to, below the address of the interface."""
+
 DESCRIPTIONS: Mapping[Extension, str] = {
+    Extension.FILES: "Files of a conversation, uploaded apart from the messages that name them.",
     Extension.PERMISSIONS: "Before it does what needs it, the agent asks for permission.",
     Extension.TOOLS: "What the agent's tools are given and answer, in updates of the status.",
     Extension.USAGE: "Tokens that the answers of the agent's model took, in updates of the status.",
@@ -38,14 +43,25 @@ PARAMS: Mapping[Extension, Mapping[str, Any]] = {
 
 
 @lru_cache(maxsize=16)
-def announced(enabled: frozenset[Extension], permissions: PermissionMode) -> tuple[AgentExtension, ...]:
+def announced(
+    enabled: frozenset[Extension], permissions: PermissionMode, files: FilePolicy
+) -> tuple[AgentExtension, ...]:
     """The extensions as the card has them, in the order of their names."""
-    asked = {"mode": permissions.value, "options": [ALLOW, DENY], "schemaVersion": 1}
+    params: dict[Extension, Mapping[str, Any]] = {
+        **PARAMS,
+        Extension.PERMISSIONS: {"mode": permissions.value, "options": [ALLOW, DENY], "schemaVersion": 1},
+        Extension.FILES: {
+            "path": FILES_PATH,
+            "maxFileBytes": files.upload_bytes,
+            "maxFiles": files.most,
+            "uploadSeconds": round(files.upload_time.total_seconds()),
+        },
+    }
     return tuple(
         AgentExtension(
             uri=each.uri,
             description=DESCRIPTIONS[each],
-            params=asked if each is Extension.PERMISSIONS else PARAMS[each],
+            params=params[each],
         )
         for each in sorted(enabled & DESCRIPTIONS.keys())
     )

@@ -8,6 +8,7 @@ from http import HTTPStatus
 
 from a2a_serverless.bindings.accounts import Account
 from a2a_serverless.bindings.caller import Principal
+from a2a_serverless.bindings.extensions import FILES_PATH
 from a2a_serverless.bindings.failures import MethodNotAllowedError, check_body
 from a2a_serverless.bindings.http import JSON, HttpResponse
 from a2a_serverless.bindings.request_fields import request_fields
@@ -17,15 +18,13 @@ from a2a_serverless.operations.rates import CREATE_FILE, count_call
 from a2a_serverless.protocol.files import CreateFileRequest, CreateFileResponse
 from a2a_serverless.protocol.operations import Operation
 
-PATH = "/contexts/{contextId}/files"
-
 SENT_BY = "SendMessage"
 """The operation whose scopes files ask for: they are pieces of messages."""
 
 OPERATION = Operation(
     method=CREATE_FILE,
     verbs=("POST",),
-    path=PATH,
+    path=FILES_PATH,
     request=CreateFileRequest,
     response=CreateFileResponse,
 )

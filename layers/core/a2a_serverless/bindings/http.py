@@ -13,8 +13,11 @@ from a2a_serverless.protocol.parameters import EXTENSIONS, VERSION
 JSON = "application/json"
 A2A_JSON = "application/a2a+json"
 
-MAX_BODY = 4 * 1024 * 1024
-"""Bytes of a request's body. Lambda takes 6 MB, of which base64 and the event around it leave about this."""
+MAX_BODY = 5_767_168
+"""Bytes of a request's body: 4 MiB in base64, and room for the rest of the message.
+
+Lambda takes 6 MB, of which the event around the body and the quoting of it need something, too.
+"""
 
 MAX_STREAMED = 100_000_000
 """Bytes of an answer that leaves piece by piece. Lambda takes twice as much; it is made in memory first."""

@@ -83,7 +83,7 @@ class Endpoint:
     def announced(self) -> tuple[AgentExtension, ...]:
         """Every extension that the card announces."""
         policy = self.ports.policy
-        return (*self.extensions, *announced(policy.extensions, policy.permissions))
+        return (*self.extensions, *announced(policy.extensions, policy.permissions, policy.files))
 
     @property
     def most(self) -> int:

@@ -26,6 +26,7 @@ from a2a_serverless.settings.values import (
     key_name,
     kinds,
     kms_keys,
+    media_types,
     none_when_empty,
     permission_mode,
     rates,
@@ -81,6 +82,8 @@ class Settings(BaseModel):
         extended_card: `module:attribute` of what callers' own cards have more; empty for no such cards.
         content_links: when stored content is given by a link to the bucket. content_link_seconds: how long a
         link leads there; no longer than the function's own credentials, whatever is said here.
+        input_media_types: media types that messages may hold beside those of the agent's profile.
+        files: whether callers may upload files for the agent and name them in messages.
         permissions: who decides when the agent asks for permission.
         turn_extensions: what callers may be told beyond the specification; see `operations/README.md`.
     """
@@ -131,6 +134,8 @@ class Settings(BaseModel):
     extended_card: Reference = ""
     content_links: ContentLinks = ContentLinks.LARGE
     content_link_seconds: Annotated[int, Field(ge=1, le=43200)] = 300
+    input_media_types: Annotated[tuple[str, ...], BeforeValidator(media_types)] = ()
+    files: Annotated[bool, switch("on", "off")] = True
     permissions: Annotated[PermissionMode, BeforeValidator(permission_mode)] = PermissionMode.ASK
     turn_extensions: Annotated[frozenset[Extension], BeforeValidator(extensions)] = frozenset()
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"

@@ -20,6 +20,7 @@ KEPT_VALUE = re.compile(r"(secretsmanager|ssm|inline):(?=\S)")
 TOKEN = re.compile(r"([A-Za-z0-9_.-]{1,64}):([0-9a-f]{64})")
 RATE = re.compile(r"([a-z]+)=([1-9]\d{0,6})/([1-9]\d{0,4})s(?: burst ([1-9]\d{0,6}))?", re.ASCII)
 KMS_KEY = re.compile(r"[A-Za-z0-9:/_-]{1,2048}")
+MEDIA_TYPE = re.compile(r"\*/\*|[A-Za-z0-9!#$&^_.+-]{1,127}/([A-Za-z0-9!#$&^_.+-]{1,127}|\*)")
 KEY_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
 TURN_EXTENSIONS = frozenset({Extension.TOOLS, Extension.USAGE, Extension.THINKING, Extension.ARTIFACTS})
@@ -139,6 +140,16 @@ def kinds(value: object) -> object:
     if not set(named) <= set(PushKind):
         raise wrong(f"must be a comma list of {', '.join(PushKind)}")
     return frozenset(map(PushKind, named))
+
+
+def media_types(value: object) -> object:
+    """`image/png,audio/*,...`: media types, or all of a kind."""
+    if not isinstance(value, str):
+        return value
+    types = tuple(each.strip() for each in value.split(",")) if value.strip() else ()
+    if not all(map(MEDIA_TYPE.fullmatch, types)):
+        raise wrong("must be a comma list of media types such as image/png or audio/*")
+    return types
 
 
 def permission_mode(value: object) -> object:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from a2a_serverless.agent import AgentProfile
 from a2a_serverless.bindings.caller import Access, Admittance, Token
-from a2a_serverless.ports import LinkPolicy, Policy, WebhookPolicy
+from a2a_serverless.ports import FilePolicy, LinkPolicy, Policy, WebhookPolicy
 from a2a_serverless.protocol.extensions import Extension
 from a2a_serverless.settings import Settings
 
@@ -30,6 +30,7 @@ def policy(settings: Settings, described: AgentProfile | None = None) -> Policy:
         permissions=settings.permissions,
         extensions=_extensions(settings),
         input_modes=tuple(described.input_modes) if described else (),
+        files=FilePolicy(uploads=settings.files),
         links=LinkPolicy(settings.content_links, lasts=timedelta(seconds=settings.content_link_seconds)),
         webhooks=WebhookPolicy(
             kinds=settings.webhook_events,
@@ -58,7 +59,8 @@ def _capabilities(settings: Settings) -> frozenset[str]:
 def _extensions(settings: Settings) -> frozenset[Extension]:
     """What callers may be told beyond the specification; updates reach nobody where nothing streams."""
     told = settings.turn_extensions
-    return (told if settings.streaming else told & {Extension.ARTIFACTS}) | {Extension.PERMISSIONS}
+    asked = {Extension.PERMISSIONS, Extension.FILES} if settings.files else {Extension.PERMISSIONS}
+    return (told if settings.streaming else told & {Extension.ARTIFACTS}) | asked
 
 
 def admittance(settings: Settings, clients: "AwsClients | None" = None) -> Admittance:

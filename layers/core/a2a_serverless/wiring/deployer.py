@@ -1,5 +1,6 @@
 """What a deployer names by `module:attribute`: found, or refused in words that name the variable at fault."""
 
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -19,7 +20,7 @@ def agent(settings: Settings) -> Agent:
 
 
 def profile(settings: Settings) -> AgentProfile:
-    """What the agent says about itself.
+    """What the agent says about itself, and what this deployment lets messages hold besides.
 
     Raises:
         SettingsError: there is none under its name.
@@ -28,7 +29,7 @@ def profile(settings: Settings) -> AgentProfile:
     found = _named("AGENT_PROFILE", reference)
     if not isinstance(found, AgentProfile):
         raise SettingsError(f"AGENT_PROFILE: {reference} is no AgentProfile")
-    return found
+    return replace(found, input_modes=tuple(dict.fromkeys((*found.input_modes, *settings.input_media_types))))
 
 
 def answer(settings: Settings) -> Answer | None:
