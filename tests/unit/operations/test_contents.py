@@ -246,13 +246,14 @@ def test_a_status_that_a_smaller_limit_no_longer_inlines_is_served() -> None:
     assert content_of(world, served(world, status.message.parts[0].url)) == b"q" * 1000
 
 
-def test_streamed_text_that_grew_big_is_put_away_nowhere_and_still_served() -> None:
+def test_streamed_text_that_grew_big_is_put_away_when_its_turn_ends_and_served_from_there() -> None:
     pieces = [ArtifactChunk("a", "x" * 60 * KB) for _ in range(5)]
     world = World(agent=plays(*pieces))
 
     (part,) = world.said("m").artifacts[0].parts
 
-    assert world.contents.stored == {}
+    [key] = world.contents.stored
+    assert key.startswith(f"content//{CALLER.owner}/")
     assert content_of(world, served(world, part.url)) == b"x" * 300 * KB
 
 

@@ -8,6 +8,7 @@ import tracemalloc
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +18,17 @@ from a2a_serverless.agent import ArtifactChunk, ArtifactFile, Completed, Part, T
 from a2a_serverless.operations.cancel import cancel_task
 from a2a_serverless.operations.passage import WAITING_BYTES
 from a2a_serverless.operations.running import Running, TurnHost
+from a2a_serverless.operations.streams import send_streaming_message
 from a2a_serverless.operations.turns import TurnContinues, run_turn
-from a2a_serverless.ports import Policy
+from a2a_serverless.ports import Caller, Policy
+from a2a_serverless.protocol.extensions import Extension
 from a2a_serverless.protocol.objects import Artifact, Task, TaskState
 from a2a_serverless.protocol.requests import CancelTaskRequest
 from a2a_serverless.tasks.content import ContentKind
 from a2a_serverless.tasks.log import ArtifactUpdated, TurnSettled
 from tests.fakes.ports import FakeContents
 from tests.fakes.world import FakeUpload
-from tests.unit.operations.world import CALLER, Fate, Fault, World, message, plays
+from tests.unit.operations.world import CALLER, Fate, Fault, World, asking, message, plays
 
 KB, MB = 1024, 1024 * 1024
 LONG = 30.0
@@ -466,3 +469,62 @@ def test_a_file_of_any_size_takes_a_few_megabytes() -> None:
     tracemalloc.stop()
 
     assert peak < 8 * MB
+
+
+# --- what callers are told of it ------------------------------------------------
+
+TELLING = Policy(extensions=frozenset({Extension.ARTIFACTS}))
+ACTIVATING = replace(CALLER, extensions=frozenset({Extension.ARTIFACTS.uri}))
+
+
+def test_callers_who_activated_the_extension_are_told_what_each_part_is() -> None:
+    content = bytes(300 * KB)
+    world = World(
+        agent=plays(
+            ArtifactFile("big", [content], media_type="a/b", filename="b.bin"),
+            ArtifactChunk("small", "é", parts=[Part(url="file:///x"), Part(data=[1])]),
+        ),
+        policy=TELLING,
+    )
+    task_id = world.said("m").id
+
+    big, small = world.get(task_id, caller=ACTIVATING).artifacts
+
+    uri = "urn:a2a-serverless:artifacts:v1"
+    digest = hashlib.sha256(content).hexdigest()
+    told = {"byteSize": 300 * KB, "sha256": digest, "mediaType": "a/b", "filename": "b.bin"}
+    assert big.parts[0].metadata == {"byteSize": 300 * KB, "sha256": digest, uri: told}
+    assert (big.extensions, small.extensions) == ((uri,), (uri,))
+    assert [part.metadata.get(uri, {}).get("byteSize") for part in small.parts] == [2, None, 3]
+    assert small.parts[0].metadata[uri]["mediaType"] == "text/plain"
+
+
+@pytest.mark.parametrize(
+    ("policy", "caller"), [(TELLING, CALLER), (Policy(), ACTIVATING)], ids=["not activated", "not enabled"]
+)
+def test_nobody_else_is_told(policy: Policy, caller: Caller) -> None:
+    world = World(agent=plays(ArtifactFile("a", [b"x"])), policy=policy)
+
+    [artifact] = world.get(world.said("m").id, caller=caller).artifacts
+
+    assert (artifact.parts[0].metadata, artifact.extensions) == ({}, ())
+
+
+def test_streams_tell_of_what_is_whole_and_not_of_pieces() -> None:
+    world = World(agent=plays(ArtifactChunk("text", "a"), ArtifactFile("file", [b"x"])), policy=TELLING)
+    stream = send_streaming_message(
+        world.ports, ACTIVATING, asking(message("m")), world.clock.now() + timedelta(minutes=1)
+    )
+    frames = [next(stream)]
+    world.run_turns()
+    frames += [frame for frame in stream if frame is not None]
+
+    shown = [
+        frame.response.artifact_update.artifact
+        for frame in frames
+        if frame and frame.response.artifact_update
+    ]
+    assert [(each.artifact_id, bool(each.parts[0].metadata)) for each in shown] == [
+        ("text", False),
+        ("file", True),
+    ]

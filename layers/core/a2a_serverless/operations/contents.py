@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from a2a_serverless.ports import Caller, Contents, Ports
+from a2a_serverless.protocol.extensions import Extension
 from a2a_serverless.protocol.files import file_url
 from a2a_serverless.protocol.objects import Artifact, Message, Part, Task, TaskStatus
 from a2a_serverless.tasks.content import (
@@ -115,11 +116,21 @@ class Shown:
         message = self.message(status.message, f"{task_id}/status/message") if status.message else None
         return TaskStatus(state=status.state, timestamp=status.timestamp, message=message)
 
-    def artifact(self, artifact: LoggedArtifact, task_id: str, *, after: int = 0) -> Artifact:
-        """An artifact in the specification's shape, or a chunk whose parts come after so many others."""
+    def artifact(
+        self, artifact: LoggedArtifact, task_id: str, *, after: int = 0, whole: bool = True
+    ) -> Artifact:
+        """An artifact in the specification's shape, or a chunk whose parts come after so many others.
+
+        Callers who activated the extension are told of each part of a whole one what its content is.
+        """
         place = f"{task_id}/{quote(artifact.artifact_id, safe='')}"
         fields = {name: getattr(artifact, name) for name in artifact.model_fields_set}
-        return Artifact(**{**fields, "parts": self._parts(artifact.parts, place, after)})
+        parts = self._parts(artifact.parts, place, after)
+        uri = Extension.ARTIFACTS.uri
+        if whole and Extension.ARTIFACTS in self.ports.policy.extensions and uri in self.caller.extensions:
+            parts = tuple(map(_told, artifact.parts, parts))
+            fields["extensions"] = (*(each for each in artifact.extensions if each != uri), uri)
+        return Artifact(**{**fields, "parts": parts})
 
     def message(self, message: LoggedMessage, place: str) -> Message:
         """A message in the specification's shape."""
@@ -143,6 +154,18 @@ class Shown:
             filename=part.filename,
             metadata={**(part.metadata or {}), "byteSize": size, "sha256": digest},
         )
+
+
+def _told(part: LoggedPart, shown: Part) -> Part:
+    """The part as it is shown, with what the extension for artifacts says of its content, if it has any."""
+    size, digest, kind = measured(part)
+    if kind is None:
+        return shown
+    told = {"byteSize": size, "sha256": digest, "mediaType": media_type_of(part, kind)}
+    if part.filename:
+        told["filename"] = part.filename
+    metadata = {**(shown.metadata or {}), Extension.ARTIFACTS.uri: told}
+    return shown.model_copy(update={"metadata": metadata})
 
 
 def measured(part: LoggedPart) -> tuple[int, str, ContentKind | None]:

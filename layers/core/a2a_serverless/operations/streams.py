@@ -184,7 +184,12 @@ def _response(shown: Shown, before: Folding, event: LoggedEvent) -> StreamRespon
     chunk = TaskArtifactUpdateEvent(
         task_id=task_id,
         context_id=context_id,
-        artifact=shown.artifact(entry.artifact, task_id, after=len(known.parts) if known else 0),
+        artifact=shown.artifact(
+            entry.artifact,
+            task_id,
+            after=len(known.parts) if known else 0,
+            whole=entry.last_chunk and not entry.append,
+        ),
         append=entry.append,
         last_chunk=entry.last_chunk,
     )
