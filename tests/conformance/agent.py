@@ -16,9 +16,13 @@ from a2a_serverless.agent import (
     InputRequired,
     Message,
     Part,
+    Permission,
     Rejected,
+    Thinking,
+    ToolCall,
     Turn,
     Update,
+    Usage,
     Working,
 )
 from a2a_serverless.protocol.objects import Role
@@ -116,7 +120,24 @@ def wait(seconds: float, text: str, *, artifact: bool = False) -> Script:
     return script
 
 
+async def ask_permission(turn: Turn) -> AsyncIterator[Update]:
+    """INPUT_REQUIRED with a question, then what it was answered."""
+    allowed = await turn.ask_permission(Permission("delete", "Delete it", target="it", arguments={"id": 7}))
+    yield Completed("Deleted.") if allowed else Rejected("Not deleted.")
+
+
+async def use_tools(_: Turn) -> AsyncIterator[Update]:
+    """What extensions tell of, then COMPLETED."""
+    yield Working("Searching")
+    yield ToolCall("1", "search", {"query": "shoes"})
+    yield Thinking("Shoes are nice.")
+    yield Usage(10, 2)
+    yield Completed("Found.")
+
+
 SCRIPTS: dict[str, Script] = {
+    "permission": ask_permission,
+    "tools": use_tools,
     "tck-complete-task": complete,
     "tck-input-required": ask,
     "tck-artifact-text": deliver(Part(text="Generated text content")),
@@ -158,8 +179,9 @@ def trigger_of(message: Message, known: dict[str, Script]) -> str | None:
 
 
 async def agent(turn: Turn) -> AsyncIterator[Update]:
-    """Do what the trigger says; without one, complete."""
-    trigger = trigger_of(turn.message, SCRIPTS)
+    """Do what the trigger says; without one, complete. What has no text goes on with what was said first."""
+    goes_on = turn.history and not text_of(turn.message)
+    trigger = trigger_of(turn.history[0] if goes_on else turn.message, SCRIPTS)
     async for update in SCRIPTS.get(trigger or "", complete)(turn):
         yield update
 

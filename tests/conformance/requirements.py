@@ -96,6 +96,10 @@ REQUIREMENTS: Mapping[str, str] = {
     "8.4.3:several-keys": "A card may have several signatures, of which one that verifies is enough.",
     "8.3.2:tenant-of-the-interface": "The interfaces of a tenant's card name the tenant that clients echo.",
     "3.3.4:required-extension": "A client that does not declare a required extension is refused.",
+    "4.6:announced-extensions": "The card announces the extensions that are enabled, and requires none.",
+    "4.6:extensions-are-opt-in": "What an extension adds is shown where it was activated, and nowhere else.",
+    "4.6:permissions": "A permission is asked for in a way that every client can read, and some can answer.",
+    "4.6:permissions-are-bound": "A decision is for one question of one's own task, as it stands, once.",
     "4.6:activated-extensions": "The answer names the extensions that were asked for and applied.",
     # Conversations
     "3.4.1:context-is-generated": "A message without a context gets one, and the answer says which.",

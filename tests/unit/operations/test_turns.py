@@ -540,6 +540,16 @@ def test_a_checkpoint_ends_the_invocation_until_the_time_that_it_asked_for(
     assert world.runs == [("m", 1), ("m", 2)]
 
 
+def test_a_turn_that_asks_to_be_woken_never_ends_with_its_task() -> None:
+    world = World(agent=waiting(float("inf")))
+    task = world.send("m")
+
+    with pytest.raises(TurnWaitsLong):
+        run_turn(world.ports, world.watched, world.turn(task.id), lambda: 60.0)
+
+    assert world.load(task.id).wakes_at == world.clock.now() + world.policy.retention
+
+
 def test_an_invocation_with_little_time_does_not_wait_in_it() -> None:
     world = World(agent=counts_to_three)
     task = world.send("m")

@@ -215,7 +215,8 @@ def _conclude(
 def _pause(ports: Ports, key: TurnKey, recorder: Recorder, paused: Paused, saved: str | None) -> None:
     segment = recorder.task.segments
     now = ports.clock.now()
-    wait = max(paused.resume_after, _patience(recorder.task, key, now)) if paused.resume_after else 0.0
+    asked = min(paused.resume_after, ports.policy.retention.total_seconds())
+    wait = max(asked, _patience(recorder.task, key, now)) if asked else 0.0
     wakes_at = now + timedelta(seconds=wait) if wait else None
     recorder.append(TurnCheckpointed(turn=key.turn, segment=segment, state=saved, wakes_at=wakes_at))
     recorder.write_head()
