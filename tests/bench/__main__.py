@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
+from tests.bench.client_import import client_import
 from tests.bench.cold_start import cold_start
 from tests.bench.fuzz import fuzz
 from tests.bench.local_stack import local
@@ -35,6 +36,7 @@ BENCHES: Mapping[str, Callable[[], Iterator[Result]]] = {
     "local": local,
     "streams": streams,
     "webhooks": webhooks,
+    "client-import": client_import,
 }
 
 PROOFS: Mapping[str, Callable[[argparse.Namespace], Iterator[Result]]] = {

@@ -31,6 +31,7 @@ from tests.unit.client.signing import P256, pem, private_pem
 
 DOCUMENT = "layers/core/a2a_serverless/client/README.md"
 TEXT = (ROOT / DOCUMENT).read_text(encoding="utf-8")
+PART = "# Signed cards"
 
 
 class Agent:
@@ -90,18 +91,18 @@ def forged(agent: Agent) -> None:
 
 def test_our_client_believes_the_agent_and_nobody_else(agent: Agent) -> None:
     found: dict[str, Any] = {}
-    exec(example(DOCUMENT, "python"), found)  # noqa: S102  that is what the example is for
+    exec(example(DOCUMENT, "python", after=PART), found)  # noqa: S102  that is what the example is for
     assert found["card"].supported_interfaces[0].url == agent.url
 
     forged(agent)
 
     with pytest.raises(SystemExit, match="mismatch: key"):
-        exec(example(DOCUMENT, "python"), {})  # noqa: S102  as above
+        exec(example(DOCUMENT, "python", after=PART), {})  # noqa: S102  as above
 
 
 def test_the_official_client_believes_the_agent_and_nobody_else(agent: Agent) -> None:
     found: dict[str, Any] = {}
-    exec(example(DOCUMENT, "py"), found)  # noqa: S102  as above
+    exec(example(DOCUMENT, "py", after=PART), found)  # noqa: S102  as above
     assert asyncio.run(found["verified_card"](agent.url)).name == "Fulfilment"
 
     forged(agent)
@@ -116,7 +117,7 @@ def test_the_command_is_typed_like_that(agent: Agent, tmp_path: Path) -> None:
     (tmp_path / "card.json").write_bytes(card.replace(kid.encode(), b"partner"))
     (tmp_path / "partner.pem").write_bytes(pem(P256))
     (tmp_path / "shared.secret").write_text("a secret of at least thirty-two bytes\n")
-    *by_address, by_keys = example(DOCUMENT, "sh").splitlines()
+    *by_address, by_keys = example(DOCUMENT, "sh", after=PART).splitlines()
 
     statuses = [run(line, tmp_path) for line in (*by_address, by_keys)]
 
@@ -142,7 +143,7 @@ def test_a_caller_gets_a_card_of_their_own_like_that() -> None:
         name: getattr(fulfilment, name) for name in ("REPLACEMENT_POLICY", "CardAdditions", "AgentProfile")
     }
     found: dict[str, Any] = {"Mapping": Mapping, **known}
-    exec(example(DOCUMENT, "python3"), found)  # noqa: S102  as above
+    exec(example(DOCUMENT, "python3", after=PART), found)  # noqa: S102  as above
 
     assert found["extended_card"]({"sub": "alice"}) == fulfilment.extended_card({"sub": "alice"})
 

@@ -9,7 +9,7 @@ from a2a_agents.support import peer
 from a2a_agents.support.peer import KeptToken, PeerError
 from a2a_serverless.agent import ArtifactChunk, Working
 from a2a_serverless.agent.rehearsal import rehearse
-from a2a_serverless.client import RemoteAgent
+from a2a_serverless.client.remote_agent import RemoteAgent
 from a2a_serverless.protocol.objects import Part, TaskState
 from tests.unit.client.agents_on_paper import URL, Paper
 from tests.unit.client.test_remote_agent import BEGUN, chunk, sent, status, streamed

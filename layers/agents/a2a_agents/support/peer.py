@@ -15,7 +15,8 @@ from time import monotonic
 
 from a2a_serverless.adapters.aws_clients import AwsClients
 from a2a_serverless.adapters.aws_values import ParameterValue, SecretsManagerValue
-from a2a_serverless.client import Bearer, Options, RemoteAgent, Trust
+from a2a_serverless.client import Bearer, Options, Trust
+from a2a_serverless.client.remote_agent import RemoteAgent
 
 URL = "A2A_FULFILMENT_URL"
 CREDENTIALS = "A2A_FULFILMENT_CREDENTIALS"

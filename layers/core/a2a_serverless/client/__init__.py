@@ -5,7 +5,7 @@
 
 Stands beside bindings and adapters and knows neither: whoever calls an agent need not be a deployment, nor on
 AWS. Needs the packages of the extra `client`; what verifies signatures those of `signing`, which it loads
-when it is used.
+when it is used. Agents that call others find `RemoteAgent` in `client.remote_agent`.
 """
 
 from a2a_serverless.client.agent_client import Client, connect, text_message
@@ -33,7 +33,6 @@ from a2a_serverless.client.failures import (
 from a2a_serverless.client.files import Downloaded
 from a2a_serverless.client.interfaces import Chosen, choose
 from a2a_serverless.client.options import Limits, Options, Retries, Timeouts
-from a2a_serverless.client.remote_agent import RemoteAgent, Reply
 from a2a_serverless.client.streams import Stream
 
 __all__ = [
@@ -52,8 +51,6 @@ __all__ = [
     "NoUsableInterfaceError",
     "Options",
     "PassedOver",
-    "RemoteAgent",
-    "Reply",
     "Retries",
     "Stream",
     "StreamCutError",
