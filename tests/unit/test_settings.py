@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from a2a_serverless.ports.limits import OperationClass, RateLimit
+from a2a_serverless.protocol.extensions import Extension, PermissionMode
 from a2a_serverless.settings import OperatorSettings, Settings, SettingsError
 from a2a_serverless.tasks.log import PushKind
 
@@ -51,6 +52,8 @@ ALL = {
     "EVENT_BUS": "tasks",
     "CARD_SIGNING_KEYS": "alias/new, arn:aws:kms:eu-central-1:123456789012:key/mrk-1a",
     "EXTENDED_CARD": "my.profile:extended_card",
+    "PERMISSIONS": "deny",
+    "TURN_EXTENSIONS": "tools, usage",
     "LOG_LEVEL": "DEBUG",
     "POWERTOOLS_SERVICE_NAME": "my-agent",
     "POWERTOOLS_METRICS_NAMESPACE": "Mine",
@@ -110,6 +113,32 @@ def test_webhooks_without_what_they_need_are_refused(name: str) -> None:
 def test_webhooks_are_told_only_of_what_there_is(kinds: str) -> None:
     with pytest.raises(SettingsError, match="WEBHOOK_EVENTS must be a comma list of states, artifacts"):
         Settings.from_environment({**ALL, "WEBHOOK_EVENTS": kinds})
+
+
+def test_who_decides_about_permissions_and_what_callers_are_told_besides_is_read() -> None:
+    settings = Settings.from_environment(ALL)
+
+    assert settings.permissions is PermissionMode.DENY
+    assert settings.turn_extensions == {Extension.TOOLS, Extension.USAGE}
+    none = Settings.from_environment({**LEAST, "TURN_EXTENSIONS": ""})
+    assert (none.permissions, none.turn_extensions) == (PermissionMode.ASK, frozenset())
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("PERMISSIONS", "never", "PERMISSIONS must be ask, allow, deny"),
+        (
+            "TURN_EXTENSIONS",
+            "tools,files",
+            "TURN_EXTENSIONS must be a comma list of artifacts, thinking, tools",
+        ),
+        ("TURN_EXTENSIONS", "tools,", "TURN_EXTENSIONS must be a comma list"),
+    ],
+)
+def test_nothing_else_is_told_and_nobody_else_decides(name: str, value: str, reason: str) -> None:
+    with pytest.raises(SettingsError, match=reason):
+        Settings.from_environment({**ALL, name: value})
 
 
 def test_what_signs_and_extends_a_card_is_read() -> None:

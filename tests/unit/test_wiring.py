@@ -148,6 +148,25 @@ def test_files_are_announced_exactly_when_they_are_taken(files: str) -> None:
     assert policy.files.uploads is (files == "on")
 
 
+@pytest.mark.parametrize(
+    ("streaming", "told"),
+    [
+        (True, {"artifacts", "files", "permissions", "thinking", "tools", "usage"}),
+        (False, {"artifacts", "files", "permissions"}),
+    ],
+)
+def test_what_only_streams_tell_is_announced_only_where_there_are_streams(
+    *, streaming: bool, told: set[str]
+) -> None:
+    policy = decided.policy(
+        settings(streaming=streaming, permissions="deny", turn_extensions="tools,usage,thinking,artifacts")
+    )
+
+    found = {each.uri: each.params for each in announced(policy.extensions, policy.permissions, policy.files)}
+    assert set(found) == {f"urn:a2a-serverless:{name}:v1" for name in told}
+    assert found["urn:a2a-serverless:permissions:v1"]["mode"] == "deny"
+
+
 @pytest.mark.usefixtures("deployed")
 def test_an_endpoint_takes_what_the_profile_takes_and_lets_in_whom_the_settings_let_in() -> None:
     endpoint = api.endpoint(settings(deduplication=False, retention_days=7, base_url="https://agent.example"))

@@ -149,6 +149,22 @@ def test_rate_limits_that_the_settings_would_refuse_are_refused_before_anything_
     assert not re.fullmatch(template()["Parameters"]["RateLimits"]["AllowedPattern"], limits)
 
 
+@pytest.mark.parametrize("told", ["", "tools", "usage,thinking,tools,artifacts"])
+def test_extensions_that_the_template_takes_are_extensions_that_the_settings_take(told: str) -> None:
+    pattern = template()["Parameters"]["TurnExtensions"]["AllowedPattern"]
+
+    assert re.fullmatch(pattern, told)
+    assert not re.fullmatch(pattern, f"{told},files")
+    Settings.from_environment({**defaults(), "ANONYMOUS": "allowed", "TURN_EXTENSIONS": told})
+
+
+@pytest.mark.parametrize("mode", template()["Parameters"]["Permissions"]["AllowedValues"])
+def test_whoever_may_decide_about_permissions_by_the_template_may_by_the_settings(mode: str) -> None:
+    settings = Settings.from_environment({**defaults(), "ANONYMOUS": "allowed", "PERMISSIONS": mode})
+
+    assert settings.permissions == mode
+
+
 def test_the_api_is_throttled_and_guarded_only_where_somebody_says_so() -> None:
     bare = deployed()
     acl = "arn:aws:wafv2:eu-west-1:123456789012:regional/webacl/mine/12345678-1234-1234-1234-123456789012"
