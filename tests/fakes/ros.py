@@ -158,7 +158,7 @@ class FakeRos:
         if any(stack.name == name and stack.status != "DELETE_COMPLETE" for stack in self.stacks.values()):
             raise Refused(409, "StackExists", f"The Stack ({name}) already exists.")
         stack = self._new(name, given["RegionId"], given["TemplateBody"], _listed(given, "Parameters"))
-        stack.rolls_back = given.get("DisableRollback") != "true"
+        stack.rolls_back = given.get("DisableRollback", "").lower() != "true"
         self._tell(stack, stack.name, "ALIYUN::ROS::Stack", stack.status)
         self.tokens[token] = (stack.stack_id, body)
         self._effect("CreateStack")

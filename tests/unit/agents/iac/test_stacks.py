@@ -301,7 +301,7 @@ def test_prices_are_summed_by_currency_and_unit(prices: list[Price], told: str) 
 def test_a_question_for_permission_names_secrets_and_shows_none() -> None:
     plan = Plan(
         action=Action.CREATE, region="cn-hangzhou", stack="web", template="t.yaml", digest="ab",
-        template_bytes=7, parameters={"Zone": "h"}, secrets=("DbPassword",), token="a2a-1", effect="Creates 1 resources.",
+        template_bytes=7, parameters={"Zone": "h"}, secrets=("DbPassword",), token="a2a-1",
     )  # fmt: skip
 
     asked = permission(plan)

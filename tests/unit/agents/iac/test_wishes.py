@@ -153,7 +153,8 @@ def test_what_a_template_says_is_no_wish() -> None:
 def test_a_data_part_says_it_in_so_many_members() -> None:
     data = {
         "action": "delete", "stackName": "web", "regionId": "cn-beijing", "retain": ["Db"],
-        "timeoutInMinutes": 90, "template": "file:///my%20nets/t.yaml", "parameters": {"A": 1, "B": ["x"], "C": "y"},
+        "timeoutInMinutes": 90, "template": "file:///my%20nets/t.yaml",
+        "parameters": {"A": 1, "B": ["x"], "C": "y"},
     }  # fmt: skip
 
     assert heard(message(Part(data=data))) == Heard(

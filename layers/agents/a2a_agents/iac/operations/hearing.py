@@ -26,13 +26,14 @@ REPAIR, STACK = "repair", "stack"
 """Questions whose answer may be a bare word."""
 
 
-def parameters(turn: Turn) -> dict[str, str]:
-    """The parameters that the caller has given in this task, the latest of each name."""
-    given: dict[str, str] = {}
-    for message in (*turn.history, turn.message):
-        if message.role is Role.USER and not is_decision(message):
-            given |= heard(message).parameters
-    return given
+def parameters(turn: Turn) -> list[tuple[str, str]]:
+    """The parameters that the caller has given in this task, in order: of one name the last counts."""
+    said = [
+        heard(message).parameters
+        for message in (*turn.history, turn.message)
+        if message.role is Role.USER and not is_decision(message)
+    ]
+    return [given for parameters in said for given in parameters.items()]
 
 
 async def hear(turn: Turn, memory: Memory) -> None:
@@ -60,7 +61,7 @@ async def hear(turn: Turn, memory: Memory) -> None:
     if said.brought is not None:
         wish = wish.model_copy(update={"template": await _put(turn, said.brought)})
     if wish != Wish() or said.parameters:
-        memory.plan, memory.ongoing, memory.allowed = None, None, ""
+        memory.plan, memory.ongoing, memory.allowed, memory.tried = None, None, "", False
     memory.wish = memory.wish.and_then(wish)
     memory.asked = ""
     memory.region = wish.region or memory.region

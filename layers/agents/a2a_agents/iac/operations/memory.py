@@ -55,7 +55,8 @@ class Memory(BaseModel):
     """Everything the skill remembers of a conversation.
 
     `earlier` is what another task of it was about to change, or was changing, when it ended: cancelled,
-    crashed or left. `step` counts a task's plans, `allowed` is the token of the one that was.
+    crashed or left. `step` counts a task's plans, `allowed` is the token of the one that was,
+    `tried` says that ROS was asked to carry it out.
     """
 
     task: str = ""
@@ -67,6 +68,7 @@ class Memory(BaseModel):
     step: int = 0
     plan: Plan | None = None
     allowed: str = ""
+    tried: bool = False
     ongoing: Ongoing | None = None
     earlier: Plan | None = None
     failures: int = 0
@@ -92,5 +94,5 @@ class Memory(BaseModel):
     def done(self) -> None:
         """The change is over, however it ended."""
         self.plan = self.ongoing = self.earlier = None
-        self.allowed, self.failures = "", 0
+        self.allowed, self.tried, self.failures = "", False, 0
         self.wish = Wish()

@@ -97,20 +97,22 @@ class _Work:
         self._turn = turn
         self._memory = memory
         self._region = region
+        self._given: list[tuple[str, str]] = []
         self._parameters: dict[str, str] = {}
         self._ros: Ros
 
     @property
     def shown(self) -> Shown:
-        """Takes out of texts what was given for parameters, except those that a plan found fit to show."""
+        """Takes out of texts what was ever given for parameters, but for those that may be shown."""
         public = self._memory.plan.parameters if self._memory.plan else {}
-        return Shown([value for name, value in self._parameters.items() if name not in public])
+        return Shown([value for name, value in self._given if name not in public])
 
     async def updates(self, connect: Connect) -> AsyncGenerator[Update, None]:
         """What the turn does until it ends."""
         memory = self._memory
         await hear(self._turn, memory)
-        self._parameters = parameters(self._turn)
+        self._given = parameters(self._turn)
+        self._parameters = dict(self._given)
         self._ros = await connect()
         if memory.ongoing is None and memory.plan is None:
             async for update in self._look():
@@ -307,7 +309,7 @@ class _Work:
         if template is None and plan.digest and plan.action is Action.UPDATE:
             template = Template("the stack's own", await self._ros.template(plan.region, plan.stack_id))
         if template is not None and template.digest != plan.digest:
-            self._memory.plan, self._memory.allowed = None, ""
+            self._forget_plan()
             raise Ends(
                 InputRequired(
                     "The template has changed since it was asked for. Say again what is to be done."
@@ -315,7 +317,7 @@ class _Work:
             )
         missing = [name for name in plan.secrets if name not in self._parameters]
         if missing:
-            self._memory.plan, self._memory.allowed = None, ""
+            self._forget_plan()
             raise Ends(InputRequired(f"Please give these again, they are not kept: {', '.join(missing)}."))
         secrets = {name: self._parameters[name] for name in plan.secrets}
         return Change(
@@ -339,24 +341,36 @@ class _Work:
             since=plan.before.partition(" ")[2],
         )
         if plan.action is Action.CREATE:
+            self._memory.tried = True
             ongoing.stack_id = await ros.create_stack(plan.stack, change)
             return ongoing
+        changed = await self._changed_since(plan)
+        if changed and not self._memory.tried:
+            self._forget_plan()
+            raise Ends(
+                InputRequired(
+                    f"Stack {plan.stack} has changed since it was asked for. Say again what is to be done."
+                )
+            )
+        following.news(ongoing, await self._events(ongoing))
+        self._memory.tried = True
         if plan.action is Action.UPDATE:
-            following.news(ongoing, await self._events(ongoing))
             await ros.update_stack(plan.stack_id, change)
-        elif not await self._changed_since(plan):
-            following.news(ongoing, await self._events(ongoing))
+        elif not changed:
             asks = ros.continue_create_stack if plan.action is Action.CONTINUE else ros.delete_stack
             await asks(plan.stack_id, change)
         return ongoing
 
+    def _forget_plan(self) -> None:
+        self._memory.plan, self._memory.allowed, self._memory.tried = None, "", False
+
     async def _changed_since(self, plan: Plan) -> bool:
-        """Whether ROS is at work on the stack already, as after an answer that was lost."""
+        """Whether the stack is another than it was: somebody else's doing, or ours, its answer lost."""
         try:
             stack = await self._ros.stack(plan.region, plan.stack_id)
         except NoSuchStackError:
             return True
-        return stack.in_progress or stack.deleted
+        return f"{stack.status} {stack.updated_at}" != plan.before
 
     # What becomes of it -----------------------------------------------------------------------------------
 
