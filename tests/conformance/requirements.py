@@ -137,6 +137,7 @@ REQUIREMENTS: Mapping[str, str] = {
     "13.1:lists-are-ones-own": "ListTasks shows the caller's own tasks, also without any filter.",
     "13.1:tenants-are-apart": "A task of one tenant is not there for another.",
     "13.1:contexts-are-ones-own": "A context of somebody else is, by its name, a new one of one's own.",
+    "13.1:files-are-ones-own": "A file of somebody else is, for every message, a file that is not there.",
     "13.1:message-ids-are-ones-own": "A messageId is told apart from those of all other callers.",
     "13.1:references-tell-nothing": "A reference to a task of somebody else is like one to no task.",
     "13.1:one-principal": "A principal's tasks are theirs by each of their credentials, and by new ones.",
