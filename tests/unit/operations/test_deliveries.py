@@ -8,7 +8,16 @@ from typing import Any
 
 import pytest
 
-from a2a_serverless.agent import ArtifactChunk, Completed, InputRequired, Turn, Update, Working
+from a2a_serverless.agent import (
+    ArtifactChunk,
+    ArtifactFile,
+    Completed,
+    InputRequired,
+    Part,
+    Turn,
+    Update,
+    Working,
+)
 from a2a_serverless.operations.cancel import cancel_task
 from a2a_serverless.operations.deliveries import deliver, fan_out
 from a2a_serverless.operations.redrive import clear_letters, dead_webhooks, redrive, redrive_all
@@ -34,11 +43,12 @@ from a2a_serverless.protocol.requests import (
 )
 from a2a_serverless.tasks.log import LoggedEvent, PushKind, TaskKey
 from a2a_serverless.tasks.view import shown_status
-from tests.unit.operations.world import CALLER, Died, Fate, Fault, World, request
+from tests.unit.operations.world import CALLER, Died, Fate, Fault, World, plays, request
 
 URL = "https://receiver.example/hook"
 POLICY = Policy(capabilities=frozenset({"push_notifications"}))
 MINUTE = timedelta(minutes=1)
+MB = 1024 * 1024
 
 
 async def talkative(turn: Turn) -> AsyncIterator[Update]:
@@ -195,6 +205,32 @@ def test_a_webhook_is_told_of_states_and_whole_artifacts_in_order_and_of_no_piec
     row = there.store.read(key)
     assert row is not None
     assert (row.cursor, row.attempts, row.not_before) == (len(there.world.tasks.log(key.task)), 0, None)
+
+
+def test_large_artifacts_are_told_of_by_their_addresses_and_not_read_for_it() -> None:
+    there = Deployment()
+    chunks = [ArtifactChunk("heap", parts=[Part(raw=bytes(MB))]) for _ in range(3)]
+    lines = [ArtifactChunk("text", "x" * 50_000) for _ in range(10)]
+    there.world.agent = plays(ArtifactFile("dump", [bytes(5 * MB)]), *chunks, *lines)
+    task = there.world.send("m")
+    there.register(task)
+    there.world.run_turns()
+    read = there.world.contents.stored.copy()
+    there.world.contents.stored.clear()
+
+    there.fan()
+    there.wait()
+
+    artifacts = [
+        told["artifactUpdate"]["artifact"] for told in there.receiver.taken if "artifactUpdate" in told
+    ]
+    base = f"https://agent.example/artifacts/{task.id}"
+    assert {each["artifactId"]: [part["url"] for part in each["parts"]] for each in artifacts} == {
+        "dump": [f"{base}/dump/0"],
+        "heap": [f"{base}/heap/{number}" for number in range(3)],
+        "text": [f"{base}/text/0"],
+    }
+    assert len(read) == 5
 
 
 def test_progress_is_told_only_where_a_deployment_wants_it() -> None:
