@@ -98,20 +98,21 @@ class Exchange(BaseHTTPRequestHandler):
         self.send_response(answer.status)
         for name, value in answer.headers:
             self.send_header(name, value)
-        bodiless = answer.status in BODILESS
+        # The answer to a HEAD may tell the length of a body it does not have, and then has no chunks.
+        bodiless = answer.status in BODILESS or self.command == "HEAD"
         if not bodiless:
             self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         pieces = iter(answer.chunks)
         try:
             for piece in pieces:
-                if piece and not bodiless and self.command != "HEAD":
+                if piece and not bodiless:
                     self.wfile.write(chunk(piece))
         finally:
             close = getattr(pieces, "close", None)
             if close is not None:
                 close()
-        if not bodiless and self.command != "HEAD":
+        if not bodiless:
             self.wfile.write(chunk(b""))
 
     def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002 - the name the standard library gave it
