@@ -11,8 +11,10 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
+from tests.bench.artifacts import artifacts
 from tests.bench.client_import import client_import
 from tests.bench.cold_start import cold_start
+from tests.bench.command import command
 from tests.bench.fuzz import fuzz
 from tests.bench.local_stack import local
 from tests.bench.own_code import own_code
@@ -36,7 +38,9 @@ BENCHES: Mapping[str, Callable[[], Iterator[Result]]] = {
     "local": local,
     "streams": streams,
     "webhooks": webhooks,
+    "artifacts": artifacts,
     "client-import": client_import,
+    "command": command,
 }
 
 PROOFS: Mapping[str, Callable[[argparse.Namespace], Iterator[Result]]] = {
