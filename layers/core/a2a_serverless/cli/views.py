@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from a2a_serverless.cli.output import readable, shown
 from a2a_serverless.cli.wording import STATES, asides, of_part, said, title_of
 from a2a_serverless.protocol.events import StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent
-from a2a_serverless.protocol.objects import Task
+from a2a_serverless.protocol.objects import Task, TaskState
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -146,7 +146,7 @@ class LiveView:
     def _status(self, update: TaskStatusUpdateEvent) -> None:
         self._asides.extend(asides(update.metadata))
         text = said(update.status.message)
-        if text:
+        if text and update.status.state is TaskState.WORKING:  # the last word is printed when it is over
             self._console.print(f"  {text}", markup=False)
         if text or not update.metadata:
             self._news = text.partition("\n")[0] or STATES[update.status.state]

@@ -57,7 +57,7 @@ def of_artifacts(artifacts: Sequence[Artifact]) -> Iterator[str]:
     for number, artifact in enumerate(artifacts):
         if len(artifacts) > 1:
             yield f"{'' if number == 0 else chr(10)}# {title_of(artifact)}"
-        yield from map(of_part, artifact.parts)
+        yield from (of_part(part).removesuffix("\n") for part in artifact.parts)
 
 
 def asides(metadata: Mapping[str, Any]) -> Iterator[str]:
