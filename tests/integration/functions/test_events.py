@@ -19,6 +19,7 @@ OUTCOMES: Mapping[str, Outcome | None] = {
     "fanout.batch.json": None,
     "fanout.state.json": None,
     "http_json.cancel-task.json": (404, "TASK_NOT_FOUND"),
+    "http_json.create-file.json": (201, '"url":"file:///notes.txt"'),
     "http_json.get-task.json": (404, "TASK_NOT_FOUND"),
     "http_json.list-tasks.json": (200, '"pageSize":10'),
     "http_json.send-message.json": (200, "TASK_STATE_SUBMITTED"),
