@@ -128,7 +128,7 @@ def test_a_decision_for_a_task_that_asked_for_none_is_refused(client: Client) ->
     asked, waiting = client.task("permission"), client.task("tck-input-required")
 
     with pytest.raises(Refused, match="permission_resume_invalid"):
-        client.task("", taskId=waiting["id"], parts=[{"data": {"kind": "permission"}}])
+        client.task("", taskId=waiting["id"], parts=[{"data": {"kind": "permission", "decision": "deny"}}])
     with pytest.raises(Refused, match="permission_resume_invalid"):
         client.task("", parts=[{"data": {**data_of(asked), "decision": "allow_once"}}])
 

@@ -340,6 +340,15 @@ def test_what_looks_like_a_question_and_was_not_asked_cannot_be_answered(world: 
         world.answer(asking(message("m2", decision(question(asked), taskId=other.id), task_id=other.id)))
 
 
+def test_data_of_a_permission_that_is_no_decision_is_the_agents_own() -> None:
+    world = World(agent=plays(Completed("done")))
+
+    world.answer(asking(message("m", Part(data={"kind": "permission", "user": "alice"}))))
+    world.run_turns()
+
+    assert len(world.logs()) == 1
+
+
 def test_a_decision_that_goes_to_no_task_is_refused(world: World) -> None:
     asked = world.said("m0")
 

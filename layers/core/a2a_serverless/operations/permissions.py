@@ -24,6 +24,7 @@ from a2a_serverless.tasks.fold import LoggedTask
 KIND = "permission"
 SCHEMA_VERSION = 1
 MEMBERS = ("schemaVersion", "kind", "taskId", "inputId", "decision")
+OWN = frozenset({"schemaVersion", "inputId", "decision"})
 
 MOST_ASKED = 64 * 1024
 """Bytes of JSON that a question may hold."""
@@ -163,7 +164,9 @@ def is_decision(message: Message) -> bool:
 
 
 def _decides(part: Part) -> bool:
-    return isinstance(part.data, Mapping) and part.data.get("kind") == KIND
+    """Data of that kind is nobody else's once it has another member of a decision."""
+    given = part.data
+    return isinstance(given, Mapping) and given.get("kind") == KIND and not OWN.isdisjoint(given)
 
 
 def unfit(task: LoggedTask | None, message: Message) -> InvalidParamsError | None:
