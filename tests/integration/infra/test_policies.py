@@ -66,6 +66,9 @@ OPERATORS = {
 }
 """Calls that only a person's command makes, with that person's own rights."""
 
+MODELS = "bedrock:InvokeModelWithResponseStream"
+"""What agents ask of models; no adapter does."""
+
 LAMBDAS_OWN = {
     "dynamodb:DescribeStream",
     "dynamodb:GetRecords",
@@ -134,7 +137,7 @@ def test_every_call_of_an_adapter_is_granted_to_somebody_and_nothing_else_is() -
     assert calls() - set(known_calls()) == OPERATORS
 
     granted = {action for _, statement in statements() for action in several(statement["Action"])}
-    others = {"logs:CreateLogStream", "logs:PutLogEvents", "lambda:InvokeFunction", "s3:ListBucket"}
+    others = {"logs:CreateLogStream", "logs:PutLogEvents", "lambda:InvokeFunction", "s3:ListBucket", MODELS}
     assert granted - others - LAMBDAS_OWN == {known_calls()[call] for call in calls() - OPERATORS}
 
 
@@ -144,7 +147,7 @@ def test_every_call_of_an_adapter_is_granted_to_somebody_and_nothing_else_is() -
         ("CardRole", {"s3", "states", "lambda", "sqs", "events"}),
         ("JsonRpcRole", {"lambda", "events"}),
         ("HttpJsonRole", {"lambda", "events"}),
-        ("TurnRole", {"states", "lambda", "sqs", "kms", "events", "secretsmanager", "ssm"}),
+        ("TurnRole", {"states", "lambda", "sqs", "kms", "events"}),
         ("SweepRole", {"lambda", "kms", "events", "secretsmanager", "ssm"}),
         ("FanoutRole", {"states", "lambda", "kms", "secretsmanager", "ssm"}),
         ("PushRole", {"states", "lambda", "events", "secretsmanager", "ssm"}),
@@ -253,13 +256,13 @@ def test_tables_are_never_scanned() -> None:
     assert {name.partition("/index/")[2] for name in queried} == {"due", "by_state", "by_context"}
 
 
-def reads(role: str, **parameters: str) -> list[tuple[str, object]]:
-    """What a role may read of who may call, in a deployment with these parameters."""
+def reads(role: str, *sids: str, **parameters: str) -> list[tuple[str, object]]:
+    """What a role may read of who may call, or by other statements, in a deployment with these parameters."""
     [policy] = deployed(**parameters)[role]["Policies"]
     return [
         (each["Action"], each["Resource"])
         for each in policy["PolicyDocument"]["Statement"]
-        if each["Sid"] in ("Callers", "OpenCallers")
+        if each["Sid"] in (sids or ("Callers", "OpenCallers"))
     ]
 
 
@@ -310,4 +313,42 @@ def test_nobody_else_reads_who_may_call() -> None:
         role for role in LAMBDA if {"secretsmanager:GetSecretValue", "ssm:GetParameter"} & actions_of(role)
     }
 
-    assert readers == LETS_IN
+    assert readers - LETS_IN == {"TurnRole"}
+    for credentials in ("secretsmanager:callers", f"secretsmanager:{SECRET}", "ssm:/callers"):
+        assert reads("TurnRole", "Callers", "AlibabaCloud", Credentials=credentials) == []
+
+
+@pytest.mark.parametrize(
+    ("credentials", "granted"),
+    [
+        ("", []),
+        (
+            "secretsmanager:a2a/aliyun",
+            [
+                (
+                    "secretsmanager:GetSecretValue",
+                    "arn:aws:secretsmanager:us-east-1:123456789012:secret:a2a/aliyun-??????",
+                )
+            ],
+        ),
+        (f"secretsmanager:{SECRET}", [("secretsmanager:GetSecretValue", SECRET)]),
+        (
+            "ssm:/a2a/aliyun",
+            [("ssm:GetParameter", "arn:aws:ssm:us-east-1:123456789012:parameter/a2a/aliyun")],
+        ),
+    ],
+)
+def test_a_turn_reads_the_credentials_for_another_cloud_and_no_other_secret(
+    credentials: str, granted: list[tuple[str, str]]
+) -> None:
+    assert reads("TurnRole", "AlibabaCloud", IacRosCredentials=credentials) == granted
+
+
+def test_a_turn_asks_the_models_that_the_deployer_names() -> None:
+    models = ["arn:aws:bedrock:us-east-1::foundation-model/a.b-v1:0", "arn:aws:bedrock:us-east-1:1:profile/c"]
+
+    [policy] = deployed(ModelArns=",".join(models))["TurnRole"]["Policies"]
+    asks = [each for each in policy["PolicyDocument"]["Statement"] if each["Action"] == MODELS]
+
+    assert [each["Resource"] for each in asks] == [models]
+    assert MODELS not in str(deployed()["TurnRole"])

@@ -21,6 +21,9 @@ from tests.integration.infra.declared import (
 )
 
 NOT_SETTINGS = {
+    "IAC_MODEL",  # of an agent, not of this package
+    "IAC_REGION",
+    "IAC_ROS_CREDENTIALS",
     "PYDANTIC_DISABLE_PLUGINS",
     "AWS_LAMBDA_EXEC_WRAPPER",
     "AWS_LWA_INVOKE_MODE",
