@@ -393,3 +393,42 @@ def test_parts_that_are_no_text_cross_over_both_ways() -> None:
 
     assert first.updates == (InputRequired("Allow?", (Part(data={"inputId": "i1"}),)),)
     assert sent(paper, 1)["parts"] == [{"data": {"inputId": "i1", "decision": "deny"}}]
+
+
+def with_link(url: str) -> dict[str, Any]:
+    update = chunk("")
+    part = {"url": url, "mediaType": "image/png", "filename": "cup.png"}
+    update["artifactUpdate"]["artifact"]["parts"] = [part]
+    return update
+
+
+def test_a_file_in_the_other_agents_deployment_becomes_one_of_this_turns() -> None:
+    content = httpx.Response(200, content=b"\x89PNG", headers={"Content-Type": "image/png"})
+    paper = Paper(
+        [streamed(BEGUN, with_link(f"{URL}/artifacts/t1/x"), status("COMPLETED")), lambda _: content]
+    )
+
+    happened = rehearse(remote(paper), "Draw it")
+
+    (part,) = happened.artifacts["report-1"].parts
+    assert (part.raw, part.media_type, part.filename) == (b"\x89PNG", "image/png", "cup.png")
+    assert happened.state is TaskState.COMPLETED
+
+
+def test_a_link_to_elsewhere_stays_one() -> None:
+    elsewhere = "https://elsewhere.example/cup.png"
+    paper = Paper([streamed(BEGUN, with_link(elsewhere), status("COMPLETED"))])
+
+    happened = rehearse(remote(paper), "Draw it")
+
+    assert happened.artifacts["report-1"].parts[0].url == elsewhere
+
+
+def test_a_file_that_cannot_be_had_fails_the_turn_in_words() -> None:
+    gone = httpx.Response(404, text="nothing")
+    paper = Paper([streamed(BEGUN, with_link(f"{URL}/artifacts/t1/x"), status("COMPLETED")), lambda _: gone])
+
+    happened = rehearse(remote(paper), "Draw it")
+
+    assert happened.state is TaskState.FAILED
+    assert "helper cannot be reached" in happened.text

@@ -56,7 +56,7 @@ class Client:
     """One agent. Made by `connect`, or from a card: then whoever makes it closes it, or uses `async with`.
 
     `asked_from` is the address the card came from: the origin that credentials may be shown to, beside
-    those the options name. Raises NoUsableInterfaceError.
+    those the options name; `origins` are all of them. Raises NoUsableInterfaceError.
     """
 
     def __init__(
@@ -65,6 +65,7 @@ class Client:
         self.card = card
         self.options = options or Options()
         self._asked_from = asked_from
+        self.origins = trusted_origins(self.options, asked_from)
         self.chosen: Chosen = choose(card, self.options, asked_from)
         interface = self.chosen.interface
         self._binding = binding_for(interface.protocol_binding, interface.url, interface.tenant)
@@ -184,8 +185,7 @@ class Client:
         What breaks off is gone on with. Credentials are shown to the agent's own origin, and to those that
         `Options.credential_origins` names, not to where a link leads. The file is there when it is whole.
         """
-        trusted = trusted_origins(self.options, self._asked_from)
-        return await download(self._connection, part, Path(path), trusted, most)
+        return await download(self._connection, part, Path(path), self.origins, most)
 
     async def upload(
         self, context_id: str, path: Path | str, *, name: str | None = None, media_type: str | None = None

@@ -13,7 +13,7 @@ nobody is there to do it for one that sleeps.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from dataclasses import dataclass, field
 
@@ -37,6 +37,7 @@ from a2a_serverless.client.failures import (
     UnavailableError,
     UnreachableError,
 )
+from a2a_serverless.client.mirroring import mirrored
 from a2a_serverless.client.options import Options
 from a2a_serverless.client.retold import outcome_of, retold
 from a2a_serverless.client.streams import Stream
@@ -202,28 +203,25 @@ class RemoteAgent:
                 task = await client.get_task(delegation.kept["taskId"])
                 if task.status.state is not TaskState.AUTH_REQUIRED:
                     delegation.place(context_id=task.context_id, task=task, last_event_id=None)
-                    for update in self._told(delegation, StreamResponse(task=task)):
-                        yield update
+                    for update in retold(StreamResponse(task=task)):
+                        async for each in mirrored(client, update):
+                            yield each
+                    outcome = outcome_of(StreamResponse(task=task))
+                    if outcome is not None:
+                        delegation.settle(outcome)
+                        yield outcome
             if "open" not in delegation.kept:
                 return
             async with (
                 self._stream(client, delegation, message) as stream,
-                aclosing(self._listened(delegation, stream)) as updates,
+                aclosing(self._listened(delegation, client, stream)) as updates,
             ):
                 async for update in updates:
                     yield update
 
-    def _told(
-        self, delegation: Delegation, event: StreamResponse, *, again: bool = False
-    ) -> Iterator[Update]:
-        """An event as updates; the last of them is the outcome if it says how it ended, which is noted."""
-        yield from retold(event, again=again)
-        outcome = outcome_of(event)
-        if outcome is not None:
-            delegation.settle(outcome)
-            yield outcome
-
-    async def _listened(self, delegation: Delegation, stream: Stream) -> AsyncGenerator[Update]:
+    async def _listened(
+        self, delegation: Delegation, client: Client, stream: Stream
+    ) -> AsyncGenerator[Update]:
         place = delegation.kept["open"].get("lastEventId")
         followed, first = delegation.is_followed, True
         try:
@@ -232,13 +230,15 @@ class RemoteAgent:
                     delegation.got_through()
                     again = first and followed and stream.last_event_id == place
                     first = False
-                    if stream.settled and outcome_of(event) is not None:
-                        self._note(delegation, stream)
-                        for update in self._told(delegation, event, again=again):
-                            yield update
-                        return
                     for update in retold(event, again=again):
-                        yield update
+                        async for each in mirrored(client, update):
+                            yield each
+                    outcome = outcome_of(event) if stream.settled else None
+                    if outcome is not None:
+                        self._note(delegation, stream)
+                        delegation.settle(outcome)
+                        yield outcome
+                        return
         finally:
             self._note(delegation, stream)
 

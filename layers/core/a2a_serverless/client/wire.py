@@ -80,7 +80,10 @@ class JsonRpc:
             "method": operation.method,
             "params": {**tenant, **params},
         }
-        headers = {"Content-Type": JSON, "Accept": EVENT_STREAM if operation.streams else JSON}
+        headers = {
+            "Content-Type": JSON,
+            "Accept": f"{EVENT_STREAM}, {JSON};q=0.5" if operation.streams else JSON,
+        }
         return Asked("POST", self.url, headers, _printed(envelope), request_id)
 
     def result(self, asked: Asked, answered: Answered) -> Any:  # noqa: ANN401  JSON is any of six types
@@ -119,7 +122,9 @@ class HttpJson:
             if "{" + name + "}" in path:
                 path = path.replace("{" + name + "}", quote(str(rest.pop(name)), safe=""))
         url = self._base() + path
-        headers = {"Accept": EVENT_STREAM if operation.streams else f"{A2A_JSON}, {JSON}"}
+        headers = {
+            "Accept": f"{EVENT_STREAM}, {A2A_JSON};q=0.5" if operation.streams else f"{A2A_JSON}, {JSON}"
+        }
         if verb != "POST":
             return Asked(verb, url + _query(rest), headers)
         if operation.method == "SubscribeToTask":
