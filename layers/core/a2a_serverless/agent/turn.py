@@ -68,7 +68,7 @@ class Turn:
 
     def __post_init__(self) -> None:
         """Without a host that knows better, what the message holds is what came along."""
-        self.attachments = self.attachments or attached(self.message)
+        self.attachments = self.attachments or attached(self.message, self.workspace)
 
     def remaining_seconds(self) -> float:
         """Seconds until this invocation is cut off; a longer turn calls `checkpoint` on the way."""
