@@ -19,7 +19,7 @@ from a2a_serverless.agent import (
     Usage,
     Working,
 )
-from a2a_serverless.operations.asides import MOST_NAME, PACE, Asides, Clip
+from a2a_serverless.operations.asides import MOST_NAME, PACE, TOO_LONG, Asides, Clip
 from a2a_serverless.operations.streams import subscribe_to_task
 from a2a_serverless.ports import Policy
 from a2a_serverless.protocol.events import StreamResponse
@@ -119,7 +119,7 @@ def test_thoughts_are_told_before_they_grow_too_long_and_one_too_long_is_cut() -
 
 def test_calls_that_say_much_are_told_one_by_one() -> None:
     asides = Asides(EVERYTHING, Stopwatch())
-    long = {str(number): "x" * MOST_TEXT for number in range(5)}
+    long = {str(number): "\xe9" * MOST_TEXT for number in range(4)}
 
     assert asides.add(ToolCall("1", "t", long))
     assert not asides.add(ToolCall("2", "t", long))
@@ -152,6 +152,19 @@ def test_the_first_is_due_at_once_and_later_ones_when_a_moment_has_passed() -> N
     assert asides.due_in() == PACE
     clock.at += PACE
     assert asides.due_in() <= 0
+
+
+def test_what_is_written_at_length_is_left_out() -> None:
+    (call,) = told(ToolCall("1", "t", ["\x01" * MOST_TEXT] * 8))[TOOLS]["calls"]
+
+    assert (call["input"], call["truncated"]) == (TOO_LONG, True)
+
+
+def test_an_update_of_ones_own_kind_is_told_like_its_kind() -> None:
+    class Search(ToolCall):
+        pass
+
+    assert told(Search("1", "search"))[TOOLS]["calls"][0]["phase"] == "started"
 
 
 # --- what is not repeated --------------------------------------------------

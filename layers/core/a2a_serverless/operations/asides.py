@@ -5,6 +5,7 @@ looks like a secret are not repeated, and what happens at once is told together.
 and what is not enabled costs nothing. The shapes are told in `operations/README.md`.
 """
 
+import json
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,6 +26,9 @@ from a2a_serverless.protocol.scalars import EXACT_INTEGER
 
 MOST_NAME = 256
 """Characters of a name."""
+
+MOST_WRITTEN = 4 * MOST_SAID
+"""Bytes of JSON that one update says at most, whatever its characters are written like."""
 
 PACE = 0.25
 """Seconds between two updates that tell something beside the task."""
@@ -70,7 +74,7 @@ class Asides:
 
     def wants(self, update: Aside) -> bool:
         """Whether anybody may be told of it."""
-        return EXTENSIONS[type(update)] in self._enabled
+        return any(isinstance(update, kind) and each in self._enabled for kind, each in EXTENSIONS.items())
 
     def add(self, update: Aside) -> bool:
         """Take it in; False, and nothing taken, when what was said before must be told first."""
@@ -105,8 +109,8 @@ class Asides:
         return told
 
     def _add_call(self, call: dict[str, Any]) -> bool:
-        size = len(repr(call))
-        if self._calls and self._size + size > MOST_SAID:
+        size = len(json.dumps(call))
+        if self._calls and self._size + size > MOST_WRITTEN:
             return False
         self._calls.append(call)
         self._size += size
@@ -167,6 +171,9 @@ def _call(update: ToolCall | ToolResult) -> dict[str, Any]:
             said |= {"phase": "completed", "output": clip.value(output)}
         case ToolResult(error=error):
             said |= {"phase": "failed", "error": clip.text(str(error))}
+    if len(json.dumps(said)) > MOST_WRITTEN:
+        clip.cut = True
+        said |= {name: TOO_LONG for name in ("input", "output", "error") if name in said}
     return {**said, "truncated": True} if clip.cut else said
 
 
