@@ -432,3 +432,30 @@ def test_a_file_that_cannot_be_had_fails_the_turn_in_words() -> None:
 
     assert happened.state is TaskState.FAILED
     assert "helper cannot be reached" in happened.text
+
+
+def test_an_agent_that_does_not_let_this_one_in_is_told_from_one_that_refuses() -> None:
+    paper = Paper([lambda _: httpx.Response(401)])
+
+    assert rehearse(remote(paper), "Check it").text == "helper does not let this agent in."
+
+
+def test_more_may_be_said_than_the_message_of_the_turn() -> None:
+    living = Living(status("COMPLETED"))
+    own = Message(message_id="own", role=Role.USER, parts=(Part(text="In other words"),))
+
+    async def agent(turn: Turn) -> AsyncIterator[Update]:
+        async for update in remote(living).delegate(turn, own):
+            yield update
+
+    rehearse(agent, "Check it")
+
+    assert sent(living, 0)["parts"] == [{"text": "In other words"}]
+    assert sent(living, 0)["messageId"] != "own"
+
+
+def test_before_anything_was_said_it_has_no_task() -> None:
+    paper = Paper([streamed(BEGUN)])
+
+    assert asyncio.run(remote(paper).task(a_turn())) is None
+    assert not remote(paper).awaits_answer(a_turn())
