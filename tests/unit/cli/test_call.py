@@ -399,3 +399,27 @@ def test_nothing_that_an_agent_says_can_do_something_to_the_terminal(caller: Cal
     )
 
     assert caller.run("call", URL, "Hello").stdout == "\\x1b[2J\\x0d\n    fine\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("x\udcff",), "word 3 of the command line is no text in UTF-8"),
+        (("x", "--data", "NaN"), "--data holds a number that is not finite"),
+        (("x", "--data", "1e999"), "--data holds a number that is not finite"),
+        (("x", "--basic-username", "a:b", "--basic-password", "c"), "holds no colon"),
+        (("x", "--header", "a b: c"), "'a b' is no name of a header"),
+        (("x", "--timeout", "nan"), "Invalid value for '--timeout'"),
+    ],
+)
+def test_what_could_not_be_sent_is_refused(caller: Caller, arguments: tuple[str, ...], words: str) -> None:
+    ended = caller.run("call", URL, *arguments)
+
+    assert (ended.exit_code, ended.stdout, caller.paper.asked) == (2, "", [])
+    assert words in ended.stderr
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "https://", "https://agent.example:99999", "https://:80"])
+def test_an_address_that_is_none_is_refused(caller: Caller, url: str) -> None:
+    assert caller.run("call", url, "x").exit_code == 2
+    assert caller.run("card", "lint", url).exit_code == 2

@@ -12,6 +12,8 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx
+
 from a2a_serverless.cli.calling_options import Calling
 from a2a_serverless.cli.configuration import CREDENTIALS, Block, Configured, configured
 from a2a_serverless.cli.exits import Exit, Failure
@@ -108,6 +110,8 @@ def known_routes(
         routes: list[tuple[Route, Block | None]] = [(parse_route(text), None) for text in typed]
     except RouteFormError as error:
         raise Failure(Exit.USAGE, f"--route: {error}") from error
+    for route, _ in routes:
+        usable(route.url)
     routes += [(_route(block), block) for block in settings.routes]
     return [*routes, *((route, None) for route in kept_routes(kept, registry))]
 
@@ -134,7 +138,7 @@ def usable(url: str) -> str:
     Raises:
         Failure: it is none, or holds credentials.
     """
-    if origin_of(url) is None:
+    if origin_of(url) is None or not _is_written_right(url):
         raise Failure(Exit.USAGE, f"{_without_secrets(url)} is no http or https address")
     if "@" in urlsplit(url).netloc:
         raise Failure(
@@ -143,6 +147,13 @@ def usable(url: str) -> str:
             "use --basic-username",
         )
     return url
+
+
+def _is_written_right(url: str) -> bool:
+    try:
+        return bool(httpx.URL(url).host)
+    except httpx.InvalidURL:
+        return False
 
 
 def _registry(calling: Calling) -> Registry:

@@ -2,11 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from urllib.parse import urlsplit, urlunsplit
 
 import httpx
 
-from a2a_serverless.cli.card_verifying import CARD_PATH, is_address
+from a2a_serverless.cli.card_verifying import card_address, is_address
 from a2a_serverless.cli.exits import Exit, Failure
 from a2a_serverless.cli.given import read_given
 from a2a_serverless.cli.output import number, print_json, shown
@@ -82,10 +81,9 @@ def _print_json(card: Mapping[str, object], found: Sequence[Finding]) -> None:
 
 def _fetched(url: str) -> tuple[bytes, dict[str, str]]:
     """The card at an address, or of the agent whose address it is, with its headers."""
-    parts = urlsplit(url)
-    card = parts if parts.path.endswith(".json") else parts._replace(path=parts.path.rstrip("/") + CARD_PATH)
+    card = card_address(url)
     try:
-        with httpx.stream("GET", urlunsplit(card), timeout=SECONDS, follow_redirects=False) as answer:
+        with httpx.stream("GET", card, timeout=SECONDS, follow_redirects=False) as answer:
             if answer.status_code != httpx.codes.OK:
                 raise Failure(Exit.UNREACHABLE, f"{url}: there is no card (status {answer.status_code})")
             text = b""
@@ -94,5 +92,5 @@ def _fetched(url: str) -> tuple[bytes, dict[str, str]]:
                 if len(text) > MOST_BYTES:
                     raise Failure(Exit.MALFORMED, f"{url}: it is longer than a card may be")
             return text, {name.lower(): value for name, value in answer.headers.items()}
-    except httpx.HTTPError as error:
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise Failure(Exit.UNREACHABLE, f"{url}: the connection failed ({type(error).__name__})") from error

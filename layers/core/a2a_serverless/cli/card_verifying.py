@@ -15,6 +15,7 @@ from a2a_serverless.client.card_verification import (
     verify,
 )
 from a2a_serverless.client.fetching import AllowedKeys, UnfetchedError, fetch, fetched_keys
+from a2a_serverless.client.options import origin_of
 from a2a_serverless.client.trusted_keys import (
     TrustedKey,
     UnusableKeyError,
@@ -115,12 +116,23 @@ def is_address(place: str) -> bool:
     return place.startswith(("https://", "http://"))
 
 
-def _fetched(url: str) -> bytes:
-    """The card at an address, or of the agent whose address it is."""
+def card_address(url: str) -> str:
+    """The address of the card, where it is that of the agent.
+
+    Raises:
+        Failure: it is none.
+    """
+    if origin_of(url) is None:
+        raise Failure(Exit.USAGE, f"{url} is no http or https address")
     parts = urlsplit(url)
     card = parts if parts.path.endswith(".json") else parts._replace(path=parts.path.rstrip("/") + CARD_PATH)
+    return urlunsplit(card)
+
+
+def _fetched(url: str) -> bytes:
+    """The card at an address, or of the agent whose address it is."""
     try:
-        return fetch(urlunsplit(card))
+        return fetch(card_address(url))
     except UnfetchedError as error:
         raise Failure(Exit.UNREACHABLE, f"{url}: {error}") from error
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from typer import Abort, TyperException
 
-from a2a_serverless.cli.exits import Exit
+from a2a_serverless.cli.exits import Exit, Failure
 from a2a_serverless.cli.help_pages import Group
 
 
@@ -24,6 +24,7 @@ class Commands(Group):
     ) -> int:
         """Run, and leave with the exit status or, unless in standalone mode, return it."""
         try:
+            _only_text(sys.argv[1:] if args is None else args)
             status = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)  # noqa: FBT003  as above
             status = int(status or 0)
             if status == Exit.INTERRUPTED:
@@ -37,6 +38,15 @@ class Commands(Group):
         if standalone_mode:
             sys.exit(status)
         return status
+
+
+def _only_text(arguments: Sequence[str]) -> None:
+    """Refuse what is no text: nothing that is sent, or printed, could hold it."""
+    for number, argument in enumerate(arguments, 1):
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            raise Failure(Exit.USAGE, f"word {number} of the command line is no text in UTF-8") from None
 
 
 def _say(failure: TyperException) -> None:

@@ -129,14 +129,24 @@ class Agent:
                 text = text.replace(secret, "[secret]")
         return text
 
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do the work, in words where it fails.
+    def run(self, work: Coroutine[Any, Any, T], *, limited: bool = True) -> T:
+        """Do the work, in words where it fails; `limited` to the time that is to be waited at most.
 
         Raises:
             Failure: it did.
         """
-        with in_words(self):
-            return asyncio.run(work)
+        seconds = self.chosen.get("timeout") if limited else None
+
+        async def limit() -> T:
+            async with asyncio.timeout(seconds):
+                return await work
+
+        try:
+            with in_words(self):
+                return asyncio.run(limit())
+        except TimeoutError as error:
+            message = f"{self.typed} has not answered in {seconds:g} s"
+            raise Failure(Exit.UNREACHABLE, message) from error
 
 
 def connected(calling: Calling, chosen: ChosenAgent, secrets: Sequence[str] = ()) -> Agent:
@@ -178,6 +188,8 @@ def _credentials(chosen: ChosenAgent) -> tuple[httpx.Auth | None, list[str]]:
         raise Failure(Exit.USAGE, f"{_place(source)} has both a token and a name with a password")
     if (username is None) != (password is None):
         raise Failure(Exit.USAGE, f"{_place(source)} needs both a name and a password")
+    if username is not None and ":" in username:
+        raise Failure(Exit.USAGE, "a name that goes with a password holds no colon")
     if token:
         given.append(Bearer(_header_value("token", token)))
         secrets.append(token)
@@ -252,6 +264,8 @@ def in_words(agent: Agent) -> Iterator[None]:
         raise Failure(Exit.UNREACHABLE, _said(agent, error), hint) from error
     except (UnreachableError, TimedOutError, UnavailableError, KeysOutOfReachError) as error:
         raise Failure(Exit.UNREACHABLE, f"{agent.typed}: {_said(agent, error)}") from error
+    except httpx.InvalidURL as error:
+        raise Failure(Exit.FAILED, "an address that the agent gives is none") from error
     except UnexpectedAnswerError as error:
         raise Failure(Exit.FAILED, f"{agent.typed}: {_said(agent, error)}") from error
 

@@ -1,5 +1,7 @@
 """The command `a2a-serverless` itself: its groups, its version, and how it is entered."""
 
+import io
+import sys
 from typing import Annotated
 
 import typer
@@ -75,4 +77,8 @@ def command(
 
 def main() -> None:
     """Run the command line and leave with its exit status."""
+    for output in (sys.stdout, sys.stderr):
+        if isinstance(output, io.TextIOWrapper):
+            # What cannot be written as it is, is written as what it is.
+            output.reconfigure(errors="backslashreplace")
     app(prog_name=NAME)

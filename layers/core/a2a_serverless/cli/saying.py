@@ -6,7 +6,8 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+
+from pydantic import ValidationError
 
 from a2a_serverless.cli.calling_options import parted
 from a2a_serverless.cli.connecting import Agent
@@ -44,7 +45,7 @@ class Said:
     saying: Saying
     address: str | None
     text: str | None
-    data: Sequence[Any] = field(repr=False)
+    data: Sequence[Part] = field(repr=False)
     message_id: str
 
     async def message(self, agent: Agent, client: Client) -> Message:
@@ -57,7 +58,7 @@ class Said:
             return await self._decision(client)
         context = self.saying.conversation
         parts = [Part(text=self.text)] if self.text is not None else []
-        parts += [Part(data=each, media_type="application/json") for each in self.data]
+        parts += self.data
         for place in self.saying.files:
             file = Path(place)
             if _size(file) > UPLOADED and takes_files(client):
@@ -121,10 +122,12 @@ def _input() -> str:
         ) from error
 
 
-def _json(given: str) -> Any:  # noqa: ANN401  JSON is any of six types
+def _json(given: str) -> Part:
     text = read_given(given[1:]) if given.startswith("@") else given
     try:
-        return json.loads(text)
+        return Part(data=json.loads(text), media_type="application/json")
+    except ValidationError as error:
+        raise Failure(Exit.USAGE, "--data holds a number that is not finite, or text that is none") from error
     except ValueError as error:
         raise Failure(Exit.USAGE, "--data is not JSON", "--data @FILE reads it from a file") from error
 

@@ -118,7 +118,7 @@ def _go(turn: Turn, work: Coroutine[Any, Any, None]) -> None:
         Failure: it was interrupted.
     """
     try:
-        turn.agent.run(work)
+        turn.agent.run(work, limited=False)
     except KeyboardInterrupt:
         turn.view.close()
         _left(turn)

@@ -159,8 +159,9 @@ def _state(text: str) -> TaskState:
 
 
 def _time(text: str) -> datetime:
+    """A moment; without a zone it is in UTC."""
     try:
         at = datetime.fromisoformat(text)
-    except ValueError as error:
+        return at.astimezone(UTC) if at.tzinfo is not None else at.replace(tzinfo=UTC)
+    except (ValueError, OverflowError) as error:
         raise Failure(Exit.USAGE, f"{text!r} is no time", "such as 2026-11-30T12:00:00Z") from error
-    return at if at.tzinfo is not None else at.replace(tzinfo=UTC)
