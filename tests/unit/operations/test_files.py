@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -21,7 +22,17 @@ from a2a_serverless.protocol.files import CreateFileRequest, CreateFileResponse
 from a2a_serverless.protocol.objects import Part, Task, TaskState
 from a2a_serverless.protocol.requests import GetTaskRequest
 from tests.fakes.ports import FakeUploads
-from tests.unit.operations.world import BOB, CALLER, ELSEWHERE, World, asking, message
+from tests.unit.operations.world import (
+    BOB,
+    CALLER,
+    ELSEWHERE,
+    Died,
+    Fate,
+    Fault,
+    World,
+    asking,
+    message,
+)
 
 CUP = b"\x89PNG of a cup"
 CUP_DIGEST = hashlib.sha256(CUP).hexdigest()
@@ -417,6 +428,62 @@ def test_a_context_has_room_for_so_many_files() -> None:
         send(world, "m1", parts[2])
 
     assert [each.field for each in error.value.violations] == ["message.parts"]
+
+
+# --- whatever dies on the way -------------------------------------------------
+
+
+@pytest.mark.parametrize("at", range(1, 8))
+@pytest.mark.parametrize("fault", [Fault.DIES_BEFORE, Fault.DIES_AFTER, Fault.ANSWER_LOST])
+def test_a_message_with_a_file_is_admitted_once_and_whole_whichever_write_is_the_last(
+    at: int, fault: Fault
+) -> None:
+    """Meanwhile the file is replaced: what the first attempt kept, if it did, is what was sent."""
+    seen = Seen()
+    world = World(agent=seen)
+    part = upload(world)
+    said = message("m", Part(text="look"), part, context_id="c")
+    fate = Fate(at, fault)
+    with suppress(Died):
+        world.answer(asking(said), ports=world.doomed(fate))
+    recorded = world.pending() != [] or fate.writes > 2
+
+    upload(world, b"another cup")
+    again = world.answer(asking(said)).task
+    world.recover()
+
+    assert again is not None
+    assert fate.writes >= min(at, 7)
+    assert seen.read == [CUP if recorded else b"another cup"]
+    assert world.pending() == []
+
+
+@pytest.mark.parametrize("fault", [Fault.DIES_BEFORE, Fault.DIES_AFTER, Fault.ANSWER_LOST])
+@pytest.mark.parametrize("at", range(1, 7))
+def test_files_are_the_conversations_when_the_turn_has_settled_and_not_before(at: int, fault: Fault) -> None:
+    """Its turn dies at each of its writes: either all that it wrote is there, or nothing."""
+
+    async def agent(turn: Turn) -> AsyncIterator[Update]:
+        if turn.message.parts[0].text == "look":
+            seen.append({file.name for file in await turn.workspace.list()} | set(turn.state))
+        else:
+            await turn.workspace.write("a", b"one")
+            await turn.workspace.write("b", b"two")
+            turn.state["c"] = 3
+        yield Completed()
+
+    seen: list[set[str]] = []
+    world = World(agent=agent)
+    said = message("m0", Part(text="go"), context_id="c")
+    task = world.answer(asking(said)).task
+    assert task is not None
+    world.invoke(world.turn(task.id), world.doomed(Fate(at, fault)))
+    world.recover()
+
+    send(world, "m1", Part(text="look"))
+    settled = get_task(world.ports, CALLER, GetTaskRequest(id=task.id)).status.state
+
+    assert seen == [{"a", "b", "c"} if settled is TaskState.COMPLETED else set()]
 
 
 # --- how long it stays -------------------------------------------------

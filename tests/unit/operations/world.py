@@ -47,7 +47,7 @@ ANONYMOUS = replace(CALLER, owner=owner_of("", ""), name="", anonymous=True)
 WRITES = frozenset(
     {
         "append", "write_head", "mark_due", "write_snapshot", "open", "close", "withdraw", "take", "settle",
-        "start", "stop", "put",
+        "start", "stop", "put", "copy",
     }
 )  # fmt: skip
 
@@ -139,7 +139,7 @@ class World:
 
     def doomed(self, fate: Fate) -> Ports:
         """The same world as a process sees it that meets this fate."""
-        doomed = ("tasks", "admissions", "contexts", "executions", "contents")
+        doomed = ("tasks", "admissions", "contexts", "executions", "contents", "uploads")
         return replace(self.ports, **{name: Faulty(getattr(self.ports, name), fate) for name in doomed})
 
     def send(self, message_id: str, text: str = "go", ports: Ports | None = None, **ids: str) -> Task:
