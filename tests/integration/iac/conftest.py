@@ -41,7 +41,7 @@ class Desk:
 
     def say(self, *messages: Any, allow: bool | None = True, **rehearsal: Any) -> Rehearsal:
         """A conversation; without `allow` questions for permission stay open."""
-        decisions = {} if allow is None else {"decisions": lambda _: allow}
+        decisions: dict[str, Any] = {} if allow is None else {"decisions": lambda _: allow}
         return rehearse(self.agent, *messages, resume=True, **decisions, **rehearsal)
 
 

@@ -114,6 +114,8 @@ class _Work:
         self._given = parameters(self._turn)
         self._parameters = dict(self._given)
         self._ros = await connect()
+        # Loading the SDK takes what a short function may not have left for the work.
+        await self._pause()
         if memory.ongoing is None and memory.plan is None:
             async for update in self._look():
                 yield update
@@ -123,6 +125,11 @@ class _Work:
         if memory.ongoing is not None:
             async for update in self._follow(memory.ongoing):
                 yield update
+
+    async def _pause(self) -> None:
+        """A place to go on from."""
+        self._memory.save(self._turn)
+        await self._turn.checkpoint()
 
     async def patience(self, error: RosError) -> Outcome:
         """ROS does not answer: come back after a while, or give up after many."""
