@@ -7,11 +7,8 @@ that stops before that was cut. Agents that do not stream are looked at every so
 """
 
 import asyncio
-import hashlib
-from collections import OrderedDict
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from types import TracebackType
 from typing import Any, Self
@@ -27,8 +24,8 @@ from a2a_serverless.client.failures import (
     UnknownError,
     UnreachableError,
 )
-from a2a_serverless.client.overlap import Overlap
-from a2a_serverless.client.view import TaskView, text_of, texts_of
+from a2a_serverless.client.telling import Telling
+from a2a_serverless.client.view import TaskView
 from a2a_serverless.client.wire import EVENT_STREAM, Binding
 from a2a_serverless.protocol.errors import (
     InternalError,
@@ -41,13 +38,9 @@ from a2a_serverless.protocol.events import StreamResponse
 from a2a_serverless.protocol.objects import Task, TaskState
 from a2a_serverless.protocol.operations import OPERATION_OF_METHOD, Operation
 from a2a_serverless.protocol.requests import SendMessageResponse
-from a2a_serverless.tasks.lifecycle import TERMINAL, WAITING
 
 LASTING = 30.0
 """Seconds after which a connection that broke counts as one that had worked, whatever it told."""
-
-REMEMBERED = 1024
-"""Ids of events that are known again when they come a second time."""
 
 LOOKS = 10
 """Looks after which a question that is still asked is taken for a new one."""
@@ -56,33 +49,11 @@ PASSING = (UnreachableError, TimedOutError, UnavailableError, RateLimitedError, 
 """What a stream may break with while its task goes on."""
 
 
-@dataclass(slots=True)
-class Told:
-    """Which events were told: an id that comes again with the same content is a repetition."""
-
-    ids: "OrderedDict[str, bytes]" = field(default_factory=OrderedDict)
-
-    def is_new(self, event_id: str | None, response: StreamResponse) -> bool:
-        """Whether an event was not told yet; it counts as told from now on."""
-        if event_id is None:
-            return True
-        content = hashlib.sha256(response.to_json().encode()).digest()
-        if self.ids.get(event_id) == content:
-            return False
-        self.ids[event_id] = content
-        if len(self.ids) > REMEMBERED:
-            self.ids.popitem(last=False)
-        return True
-
-
 class Stream:
     """What happens to a task, as an asynchronous iterator of `StreamResponse`; iterate once, in `async with`.
 
     Attributes:
-        last_event_id: the place in the stream, where the server gives ids; `subscribe_to_task` goes on there.
         interruptions: how often the stream was taken up again.
-        told_all: nothing that has arrived is still to be told, so `last_event_id` and `task` are the place to
-        go on from.
     """
 
     def __init__(
@@ -96,26 +67,24 @@ class Stream:
         last_event_id: str | None = None,
         known: Task | None = None,
     ) -> None:
-        self.last_event_id = last_event_id
         self.interruptions = 0
-        self.told_all = True
         self._connection = connection
         self._binding = binding
         self._opening = OPERATION_OF_METHOD[method]
         self._params = params
         self._streaming = streaming
-        message = params.get("message", {})
-        self._follows_up = bool(message.get("taskId"))
-        self._view = TaskView(message.get("messageId"))
-        self._told = Told()
-        self._overlap: Overlap | None = None
-        self._guessed = False
-        self._over = False
-        self._begun = known is not None
-        if known is not None:
-            self._view.apply(StreamResponse(task=known))
-        self._stale = False
         self._wants: float | None = None
+        message = params.get("message", {})
+        view = TaskView(message.get("messageId"), params.get("id") if not message else None)
+        if known is not None:
+            view.apply(StreamResponse(task=known))
+        self._telling = Telling(
+            view=view,
+            sends=bool(message),
+            follows_up=bool(message.get("taskId")),
+            place=last_event_id,
+            begun=known is not None,
+        )
         self._events = self._until_over()
 
     async def __aenter__(self) -> Self:
@@ -136,26 +105,32 @@ class Stream:
     @property
     def task(self) -> Task | None:
         """The task as told so far, its artifacts put together; None if there is none (yet)."""
-        return self._view.task
+        return self._telling.view.task
 
     @property
     def task_id(self) -> str | None:
         """The id of the task, as soon as it is known."""
-        return self._view.task_id or (self._params.get("id") if not self._sends else None)
+        return self._telling.view.task_id
 
     @property
     def state(self) -> TaskState | None:
         """The state that was told last."""
-        return self._view.state
+        return self._telling.view.state
+
+    @property
+    def last_event_id(self) -> str | None:
+        """The place in the stream, where its server gives ids; `subscribe_to_task` goes on from it."""
+        return self._telling.place
+
+    @property
+    def told_all(self) -> bool:
+        """Whether nothing has arrived that is still to be told: `last_event_id` and `task` are the place."""
+        return self._telling.told_all
 
     @property
     def settled(self) -> bool:
         """Whether the task has ended, or waits for the caller; or there was a message and no task."""
-        return self._stops_here()
-
-    @property
-    def _sends(self) -> bool:
-        return self._opening.method != "SubscribeToTask"
+        return self._telling.may_stop
 
     async def _until_over(self) -> AsyncGenerator[StreamResponse]:
         clock = asyncio.get_running_loop().time
@@ -168,20 +143,20 @@ class Stream:
                     async for response in responses:
                         attempt = 1
                         yield response
-                if self._stops_here():
+                if self._telling.may_stop:
                     async with aclosing(self._made_sure()) as responses:
                         async for response in responses:
                             yield response
                     return
                 reason = UnreachableError("the stream stopped before its task did", request_sent=True)
             except PASSING as error:
-                if not self._begun and not self._may_open_again(error):
+                if not self._telling.begun and not self._may_open_again(error):
                     raise
-                if self._over:
+                if self._telling.over:
                     return
                 reason = error
             except UnexpectedAnswerError as error:
-                if not self._begun or (error.http_status or 0) < HTTPStatus.INTERNAL_SERVER_ERROR:
+                if not self._telling.begun or (error.http_status or 0) < HTTPStatus.INTERNAL_SERVER_ERROR:
                     raise
                 reason = error
             attempt = 1 if clock() - opened > LASTING else attempt
@@ -191,11 +166,11 @@ class Stream:
 
     async def _made_sure(self) -> AsyncGenerator[StreamResponse]:
         """What a look at the task tells, at the end of a stream whose repetitions had to be guessed."""
-        if not self._guessed:
+        if not self._telling.guessed:
             return
-        self._guessed = False
+        self._telling.guessed = False
         with suppress(*PASSING):
-            for response in self._telling(self._caught_up(await self._look()), None):
+            for response in self._telling.one_by_one(self._telling.caught_up(await self._look()), None):
                 yield response
 
     def _may_open_again(self, error: Exception) -> bool:
@@ -207,16 +182,12 @@ class Stream:
                 return phase == "connect"
         return isinstance(error, UnavailableError | RateLimitedError)
 
-    def _stops_here(self) -> bool:
-        """Whether a stream may stop where this one did."""
-        return self._over or (self.state in WAITING and not self._stale)
-
     async def _pause(self, attempt: int, reason: Exception) -> None:
         """Wait before the next attempt. Raises StreamCutError where there is to be none."""
         retries = self._connection.options.retries
         asked = getattr(reason, "retry_after", None) or self._wants or 0.0
         if attempt >= retries.attempts or asked > retries.longest_wait:
-            if not self._begun:
+            if not self._telling.begun:
                 raise reason
             text = f"the stream was cut and could not be taken up again: {reason}"
             raise StreamCutError(text, task_id=self.task_id, last_event_id=self.last_event_id) from reason
@@ -226,7 +197,7 @@ class Stream:
         """What one connection tells that was not told before."""
         if not self._streaming:
             responses = self._looked_at()
-        elif not self._begun:
+        elif not self._telling.begun:
             responses = self._streamed(self._opening, self._params, self.last_event_id)
         else:
             responses = self._taken_up()
@@ -244,11 +215,13 @@ class Stream:
         except InvalidParamsError:
             if self.last_event_id is None:
                 raise
-            self.last_event_id = None  # the server does not know its own id any more
+            self._telling.place = None  # the server does not know its own id any more
         except (UnsupportedOperationError, MethodNotFoundError):
-            for response in self._telling(self._caught_up(await self._look()), self.last_event_id):
+            for response in self._telling.one_by_one(
+                self._telling.caught_up(await self._look()), self.last_event_id
+            ):
                 yield response
-            self._streaming = self._over
+            self._streaming = self._telling.over
 
     async def _streamed(
         self, operation: Operation, params: Mapping[str, Any], last_event_id: str | None
@@ -267,10 +240,10 @@ class Stream:
             first = True
             async for event in self._read(connection.pieces(response)):
                 told = read(StreamResponse, binding.frame(asked, event.data))
-                new = self._new(told, event.id, first=first)
-                for each in self._telling(new, event.id or self.last_event_id):
+                new = self._telling.new(told, event.id, first=first)
+                for each in self._telling.one_by_one(new, event.id or self.last_event_id):
                     yield each
-                if self._over:
+                if self._telling.over:
                     return
                 first = False
 
@@ -284,65 +257,6 @@ class Stream:
         except EventTooLargeError:
             raise UnexpectedAnswerError("an event is longer than what is read") from None
 
-    def _new(self, told: StreamResponse, event_id: str | None, *, first: bool) -> list[StreamResponse]:
-        """What a frame tells that was not told before."""
-        self._check(told)
-        again = self._begun and first and told.task is not None
-        if again and told.task is not None:
-            if event_id is not None and event_id == self.last_event_id:
-                return []  # the server knows where we were and goes on from there
-            return self._caught_up(told.task)
-        if not self._told.is_new(event_id, told):
-            return []
-        if told.task is not None and not self._sends:
-            self._overlap = Overlap(told.task, texts_of(told.task))
-        elif event_id is None and self._overlap is not None:
-            sifted = self._overlap.sifted(told)
-            self._guessed = self._guessed or (not sifted and told.artifact_update is not None)
-            return [self._take(each) for each in sifted]
-        return [self._take(told)]
-
-    def _telling(self, new: Sequence[StreamResponse], place: str | None) -> Iterator[StreamResponse]:
-        """Tell one after the other; the place is behind them only when the last has been."""
-        for left, each in zip(reversed(range(len(new))), new, strict=True):
-            self.told_all = left == 0
-            if self.told_all:
-                self.last_event_id = place
-            yield each
-        self.last_event_id = place
-
-    def _take(self, told: StreamResponse) -> StreamResponse:
-        self._view.apply(told)
-        # The task that opens the stream of an answer may be as it was before the answer arrived.
-        opening = not self._begun and self._sends and told.task is not None
-        if told.artifact_update is None:
-            self._stale = opening and self._follows_up
-        self._begun = True
-        self._over = told.message is not None or self._settled()
-        return told
-
-    def _settled(self) -> bool:
-        """Whether nothing more will come of what was asked, as far as anybody can know."""
-        answered = self._sends and self.state is TaskState.INPUT_REQUIRED and not self._stale
-        return self.state in TERMINAL or answered
-
-    def _check(self, told: StreamResponse) -> None:
-        """Raise UnexpectedAnswerError for what is not of this stream."""
-        update = told.status_update or told.artifact_update
-        task_id = told.task.id if told.task else update.task_id if update else None
-        if task_id is not None and self.task_id is not None and task_id != self.task_id:
-            raise UnexpectedAnswerError("the stream tells of another task")
-
-    def _caught_up(self, task: Task) -> list[StreamResponse]:
-        self._check(StreamResponse(task=task))
-        asked = self._view.status
-        missed = self._view.catch_up(task)
-        news = [each.artifact_update.artifact for each in missed if each.artifact_update is not None]
-        self._overlap = Overlap(task, {each.artifact_id: text_of(each) for each in news})
-        self._stale = self._stale and task.status == asked
-        self._over = self._settled()
-        return missed
-
     async def _look(self) -> Task:
         answer = await self._connection.call(
             self._binding, OPERATION_OF_METHOD["GetTask"], {"id": self.task_id}
@@ -351,18 +265,18 @@ class Stream:
 
     async def _looked_at(self) -> AsyncGenerator[StreamResponse]:
         """The same without a stream: the message sent, then a look at the task every so often."""
-        if not self._begun:
-            yield self._take(await self._first_look())
+        if not self._telling.begun:
+            yield self._telling.take(await self._first_look())
         looks = 0
-        while not (self._stops_here() if self._sends else self._over):
+        while not (self._telling.may_stop if self._telling.sends else self._telling.over):
             await asyncio.sleep(self._connection.options.poll_seconds)
             looks += 1
-            self._stale = self._stale and looks < LOOKS
-            for response in self._telling(self._caught_up(await self._look()), None):
+            self._telling.stale = self._telling.stale and looks < LOOKS
+            for response in self._telling.one_by_one(self._telling.caught_up(await self._look()), None):
                 yield response
 
     async def _first_look(self) -> StreamResponse:
-        if not self._sends:
+        if not self._telling.sends:
             return StreamResponse(task=await self._look())
         configuration = {**self._params.get("configuration", {}), "returnImmediately": True}
         answer = await self._connection.call(

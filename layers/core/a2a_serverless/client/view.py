@@ -25,10 +25,10 @@ class _Held:
 
 
 class TaskView:
-    """One task as it is known. `said` are the ids of the messages that were shown, or need not be."""
+    """One task as it is known; `sent` is the id of the message that it comes of, if there is one."""
 
-    def __init__(self, sent: str | None = None) -> None:
-        self.task_id: str | None = None
+    def __init__(self, sent: str | None = None, task_id: str | None = None) -> None:
+        self.task_id = task_id
         self.context_id: str | None = None
         self.status: TaskStatus | None = None
         self._sent = sent
