@@ -272,6 +272,13 @@ def test_what_concerns_no_agent_goes_without_the_agents() -> None:
     assert without == {"fanout", "push", "sweep"}
 
 
+def test_what_agents_import_besides_is_for_the_function_that_loads_agents() -> None:
+    layer = "AgentDependenciesLayer"
+    having = {name for name, function in functions().items() if layer in layers_of(function)}
+
+    assert having == {"turn"}
+
+
 def test_the_state_machine_waits_longer_than_any_turn_may_take() -> None:
     longest = template()["Parameters"]["TurnTimeoutSeconds"]["MaxValue"]
 
