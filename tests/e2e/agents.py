@@ -5,6 +5,7 @@ so that the test knows what happens in the turn's process the moment it happens,
 """
 
 import asyncio
+import hashlib
 import json
 import os
 import uuid
@@ -16,6 +17,7 @@ from a2a_serverless.agent import (
     AgentProfile,
     AgentSkill,
     ArtifactChunk,
+    ArtifactFile,
     Completed,
     InputRequired,
     Part,
@@ -114,6 +116,64 @@ async def echoing(turn: Turn, _: str) -> AsyncIterator[Update]:
         yield update
 
 
+async def pack(_: Turn, said: str) -> AsyncIterator[Update]:
+    """`pack MB [PORT]`: a file of so many megabytes, with a report to the port for each."""
+    megabytes, *port = map(int, said.split()[1:])
+    content = packed(megabytes, *port)
+    yield ArtifactFile("dump", content, media_type="application/zip", filename="Datenabzug März.zip")
+
+
+async def packed(megabytes: int, port: int | None = None) -> AsyncIterator[bytes]:
+    """The file, megabyte by megabyte; a test may make the same."""
+    writer = None
+    if port is not None:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        facts = {"pid": os.getpid(), **{name: os.environ[name] for name in REPORTED}}
+        writer.write(json.dumps(facts).encode() + b"\n")
+    try:
+        for number in range(megabytes):
+            if writer is not None:
+                writer.write(b".")
+                await writer.drain()
+            yield megabyte(number)
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+def megabyte(number: int) -> bytes:
+    """One like no other."""
+    return number.to_bytes(4, "big") * (256 * 1024)
+
+
+async def spill(_: Turn, said: str) -> AsyncIterator[Update]:
+    """`spill MB`: a file that breaks off after so many megabytes."""
+
+    async def content() -> AsyncIterator[bytes]:
+        async for piece in packed(int(said.split()[1])):
+            yield piece
+        raise OSError("the rest is spilt")
+
+    yield ArtifactFile("dump", content())
+
+
+async def deposit(turn: Turn, said: str) -> AsyncIterator[Update]:
+    """`deposit MB`: pack it, and weigh it when anything is said about it."""
+    if turn.state.pop("going_on_with", None) is None:
+        turn.state["going_on_with"] = "deposit"
+        async for update in pack(turn, said):
+            yield update
+        yield InputRequired("Shall I weigh it?")
+        return
+    (artifact,) = turn.artifacts
+    (part,) = artifact.parts
+    size, digest = 0, hashlib.sha256()
+    async for piece in turn.open(part):
+        size += len(piece)
+        digest.update(piece)
+    yield ArtifactChunk("weight", parts=[Part(data={"bytes": size, "sha256": digest.hexdigest()})])
+
+
 SCRIPTS: dict[str, Callable[[Turn, str], AsyncIterator[Update]]] = {
     "work": work,
     "mark": mark,
@@ -122,4 +182,7 @@ SCRIPTS: dict[str, Callable[[Turn, str], AsyncIterator[Update]]] = {
     "think": think,
     "count": count,
     "spell": spell,
+    "pack": pack,
+    "spill": spill,
+    "deposit": deposit,
 }
