@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
@@ -452,3 +453,29 @@ def test_a_checkpoint_ends_the_invocation_from_a_nested_task_too() -> None:
         yield Working("never")
 
     assert everything(Running(agent, turn(TurnHost(lambda: 100.0)))) == [Paused(30)]
+
+
+def test_what_goes_wrong_where_nobody_looks_is_said_unless_it_is_a_question(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def breaks() -> None:
+        raise RuntimeError("boom")
+
+    async def leaves_a_task(turn: Turn) -> AsyncIterator[Update]:
+        for left in (breaks(), turn.ask_permission(MAY_I)):
+            asyncio.ensure_future(left)  # noqa: RUF006  that is the point
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(0.01)
+            gc.collect()
+        yield Completed("never")
+
+    assert asking(leaves_a_task) == [Ended(QUESTION.outcome, asks="id")]
+
+    assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [RuntimeError]
+
+
+def test_a_host_that_knows_nobody_to_ask_breaks_the_agent_that_asks() -> None:
+    *_, ending = everything(Running(asks, turn(TurnHost(lambda: 100.0))))
+
+    assert isinstance(ending, Crashed)
+    assert isinstance(ending.error, NotImplementedError)
