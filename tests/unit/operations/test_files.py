@@ -13,6 +13,7 @@ from a2a_serverless.agent import Completed, InputRequired, Turn, Update
 from a2a_serverless.operations.files import create_file, upload_key
 from a2a_serverless.operations.read import get_task
 from a2a_serverless.ports import Caller, FilePolicy, Policy
+from a2a_serverless.ports.uploads import GoneError
 from a2a_serverless.protocol.errors import (
     ContentTypeNotSupportedError,
     InvalidParamsError,
@@ -505,3 +506,35 @@ def test_a_file_is_kept_anew_for_a_task_that_outlives_it() -> None:
 
     assert seen.read == [CUP, CUP]
     assert world.incidents.reported == []
+
+
+def test_a_file_that_went_away_too_early_is_told_of_and_forgotten() -> None:
+    seen = Seen()
+    world = World(agent=seen, policy=Policy(retention=timedelta(days=30)))
+    send(world, "m0", upload(world))
+    world.clock.sleep(timedelta(days=20).total_seconds())
+    world.contents.stored = {
+        key: stored for key, stored in world.contents.stored.items() if key.startswith("state/")
+    }
+
+    send(world, "m1")
+    send(world, "m2")
+
+    assert [world_files(turn) for turn in seen.turns] == [
+        {"cup.png": CUP_DIGEST},
+        {"cup.png": CUP_DIGEST},
+        {},
+    ]
+    assert [type(error) for error, _ in world.incidents.reported] == [GoneError]
+
+
+def test_earlier_messages_name_their_files_and_hold_none_of_them() -> None:
+    seen = Seen(lambda: InputRequired("?"))
+    world = World(agent=seen)
+    task = send(world, "m0", upload(world))
+    send(world, "m1")
+
+    earlier = seen.turns[1].history[0].parts[1]
+    assert (earlier.url, earlier.raw) == ("file:///cup.png", None)
+    (before,) = [each for each in seen.turns[1].history if each.message_id == "m0"]
+    assert before.parts == task.history[0].parts
