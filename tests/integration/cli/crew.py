@@ -68,9 +68,8 @@ async def agent(turn: Turn) -> AsyncIterator[Update]:
         case "authorise":
             yield AuthRequired("Sign in at https://idp.example.")
         case "files":
-            names = [(file.name, file.byte_size) for file in await turn.workspace.list()]
-            raw = [(part.filename, len(part.raw)) for part in turn.message.parts if part.raw]
-            yield ArtifactChunk("files", str([*names, *raw]), last_chunk=True)
+            given = [(part.filename, len(part.raw)) for part in turn.message.parts if part.raw]
+            yield ArtifactChunk("files", str(given), last_chunk=True)
         case "big":
             yield ArtifactFile("big", [b"x" * BIG], "application/zip", filename="../../big.zip")
         case _:

@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -24,6 +25,12 @@ INTERRUPT = "\x03"
 END = "\x04"
 
 
+def _at_the_keyboard() -> None:
+    """Let Ctrl-C reach the command, also where the tests run in the background, which ignores it."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Terminal:
     """The command as it is typed at a terminal of 100 columns."""
 
@@ -38,7 +45,7 @@ class Terminal:
             stdout=theirs,
             stderr=theirs,
             start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509  nothing else runs in it
+            preexec_fn=_at_the_keyboard,  # noqa: PLW1509  nothing else runs in it
         )
         os.close(theirs)
         self.raw = ""

@@ -267,7 +267,7 @@ def test_small_files_go_with_the_message_and_big_ones_before_it(shell: Shell) ->
     ended = shell.run("call", "files", "--file", "small.txt", "--file", "big.bin")
 
     assert ended.returncode == 0, ended.stderr
-    assert ended.stdout == "[('big.bin', 2000000), ('small.txt', 5)]\n"
+    assert ended.stdout == "[('small.txt', 5), ('big.bin', 2000000)]\n"
 
 
 def test_an_uploaded_file_is_named_by_its_part(shell: Shell) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from a2a_serverless.cli.output import readable, shown
 from a2a_serverless.cli.wording import STATES, asides, of_part, said, title_of
 from a2a_serverless.protocol.events import StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent
-from a2a_serverless.protocol.objects import Task, TaskState
+from a2a_serverless.protocol.objects import Task, TaskState, TaskStatus
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -64,7 +64,8 @@ class LinesView:
 
     def tell(self, told: StreamResponse) -> None:
         if told.task is not None:
-            self._line(_opening(told.task))
+            for line in _opening(told.task):
+                self._line(line)
             for artifact in told.task.artifacts:
                 self._pieces(
                     artifact.artifact_id, title_of(artifact), [of_part(part) for part in artifact.parts]
@@ -130,6 +131,7 @@ class LiveView:
         if told.task is not None:
             self._about = told.task.id
             self._news = STATES[told.task.status.state]
+            self._progress(told.task.status)
         elif told.status_update is not None:
             self._status(told.status_update)
         elif told.artifact_update is not None:
@@ -145,11 +147,16 @@ class LiveView:
 
     def _status(self, update: TaskStatusUpdateEvent) -> None:
         self._asides.extend(asides(update.metadata))
-        text = said(update.status.message)
-        if text and update.status.state is TaskState.WORKING:  # the last word is printed when it is over
+        if update.status.message is not None or not update.metadata:
+            self._news = STATES[update.status.state]
+            self._progress(update.status)
+
+    def _progress(self, status: TaskStatus) -> None:
+        """What is said on the way stays; the last word is printed when it is over."""
+        text = said(status.message)
+        if text and status.state is TaskState.WORKING:
             self._console.print(f"  {text}", markup=False)
-        if text or not update.metadata:
-            self._news = text.partition("\n")[0] or STATES[update.status.state]
+            self._news = text.partition("\n")[0]
 
     def _render(self) -> "Group":
         from rich.console import Group  # noqa: PLC0415  as above
@@ -175,9 +182,13 @@ def lines_of(update: TaskStatusUpdateEvent) -> list[str]:
     return beside or [state]
 
 
-def _opening(task: Task) -> str:
+def _opening(task: Task) -> list[str]:
+    """Which task it is, and what it says if it is at work; a question could be answered by now."""
     context = f" of context {task.context_id}" if task.context_id else ""
-    return shown(f"task {task.id}{context}: {STATES[task.status.state]}")
+    state = STATES[task.status.state]
+    line = shown(f"task {task.id}{context}: {state}")
+    text = said(task.status.message) if task.status.state is TaskState.WORKING else ""
+    return [line, f"{state}: {text}"] if text else [line]
 
 
 def _piece(part: object) -> str:
