@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from a2a_agents.iac.operations import following
 from a2a_agents.iac.operations.aliyun_ros import AliyunRos
 from a2a_agents.iac.operations.credentials import Credentials
 from a2a_agents.iac.operations.memory import KEY
@@ -19,6 +20,7 @@ from a2a_agents.iac.operations.ros import (
     ThrottledError,
     UnreachableError,
 )
+from a2a_agents.iac.operations.template import MOST_BYTES
 from a2a_agents.iac.operations.work import MOST_FAILURES
 from a2a_serverless.agent import Part, Working
 from a2a_serverless.agent.rehearsal import Rehearsal, TaskState
@@ -485,6 +487,59 @@ def test_it_is_asked_what_is_to_be_done_and_one_thing_at_a_time(desk: Desk) -> N
     assert desk.say("stack web in cn-hangzhou").text.startswith("What is to be done")
     assert desk.say("update or delete stack web").text == "One thing at a time: delete or update?"
     assert desk.say(Part(data={"action": "explode"})).text == "This makes no sense: action."
+
+
+def test_an_id_that_is_no_longer_a_stack_leads_to_none(desk: Desk, ros: FakeRos) -> None:
+    gone = ros.made("web", SIMPLE, status="DELETE_COMPLETE")
+
+    for stack_id in (gone.stack_id, "9d8a8f1e-3c0b-4a7e-9d55-0123456789ab"):
+        assert desk.say(f"status of stack {stack_id} in {REGION}").text.startswith("There is no stack")
+
+
+def test_a_stack_that_is_gone_once_it_is_deleted_was_deleted(desk: Desk, ros: FakeRos) -> None:
+    ros.made("web", SIMPLE)
+
+    class Gone(dict[str, str]):
+        """Nothing fails; once the deletion has begun nobody knows the stack."""
+
+        def get(self, name: str, default: Any = None) -> Any:
+            ros.refuse("GetStack", 404, "StackNotFound")
+            return default
+
+    ros.failing = Gone()
+    happened = desk.say(f"delete stack web in {REGION}")
+
+    assert (happened.state, happened.text) == (TaskState.COMPLETED, "Stack web is deleted.")
+
+
+def test_a_stack_that_never_gets_done_is_not_followed_for_ever(
+    desk: Desk, ros: FakeRos, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "MOST_LOOKS", 1)
+    ros.made("web", SIMPLE.replace("Outputs", "  Disk: {Type: T}\nOutputs"), status="CREATE_IN_PROGRESS")
+    for resource in ros.stack("web").resources.values():
+        resource["Status"] = "INIT_COMPLETE"
+
+    happened = desk.say(f"status of stack web in {REGION}")
+
+    assert happened.state is TaskState.FAILED
+    assert happened.text == "Stack web is still CREATE_IN_PROGRESS. ROS goes on; ask again later."
+
+
+def test_a_template_that_is_too_large_is_not_taken(desk: Desk) -> None:
+    large = Part(text=SIMPLE + "#" * MOST_BYTES, media_type="application/yaml")
+
+    assert "too large" in desk.say([Part(text=f"create stack web in {REGION}"), large]).text
+
+
+def test_secrets_that_are_gone_when_permission_comes_are_asked_for_again(desk: Desk, ros: FakeRos) -> None:
+    asked = desk.say(CREATE, allow=None, files=FILES)
+    saved = {**asked.saved, KEY: {**asked.saved[KEY], "heard": "message-1"}}
+
+    happened = desk.say("go on", allow=True, state=saved, files=FILES)
+
+    assert happened.text == "Please give these again, they are not kept: DbPassword."
+    assert ros.effects == {}
 
 
 # What goes wrong on the way ---------------------------------------------------------------------------------

@@ -49,6 +49,7 @@ Outputs:
   KeySecret: {Value: !GetAtt [Key, AccessKeySecret]}
   SubSecret: {Value: !Sub '${Key.AccessKeySecret}'}
   Zone: {Value: !Ref Zone}
+  Pick: {Value: !Select {index: 0, of: [!Ref Zone]}}
 """
 
 
@@ -102,7 +103,7 @@ def test_outputs_that_would_tell_a_secret_are_known_without_knowing_it() -> None
 
     shown = Shown().outputs(told, Template("t", WEB))
 
-    assert {name for name, value in shown.items() if value != HIDDEN} == {"Address", "Zone"}
+    assert {name for name, value in shown.items() if value != HIDDEN} == {"Address", "Zone", "Pick"}
 
 
 def test_outputs_of_a_template_that_cannot_be_read_are_hidden() -> None:

@@ -35,6 +35,7 @@ def wish(*parts: Part | str) -> Wish:
         ("create stack web in cn-hangzhou from file:///t.yaml with A=1", Action.CREATE, "web"),
         ("Please deploy the stack named shop-1 to cn-beijing", Action.CREATE, "shop-1"),
         ('set up a stack called "blue_green"', Action.CREATE, "blue_green"),
+        ('set up "green" as the stack', Action.CREATE, "green"),
         ("update stack update-demo", Action.UPDATE, "update-demo"),
         ("Change the web stack: Size=large", Action.UPDATE, "web"),
         ("delete stack create-me", Action.DELETE, "create-me"),
