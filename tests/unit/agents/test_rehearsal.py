@@ -1,12 +1,14 @@
 """The rehearsal of agents keeps the rules of a deployment, and says which one an agent breaks."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import a2a_serverless.agent
 from a2a_agents import fulfilment
 from a2a_serverless.agent import (
     ArtifactChunk,
@@ -299,3 +301,39 @@ def test_it_may_be_called_where_a_loop_runs() -> None:
 def test_nothing_said_is_no_rehearsal() -> None:
     with pytest.raises(ValueError, match="at least one message"):
         rehearse(silent)
+
+
+def test_files_that_a_message_names_come_along_with_it() -> None:
+    heard: list[tuple[bytes | None, str, bytes]] = []
+
+    async def agent(turn: Turn) -> AsyncIterator[Update]:
+        for part, attachment in zip(turn.message.parts, turn.attachments, strict=True):
+            heard.append((part.raw, attachment.source, await attachment.read()))
+        yield Completed()
+
+    rehearse(agent, [Part(raw=b"a"), Part(url="file:///notes.txt")], files={"notes.txt": b"notes"})
+
+    assert heard == [(b"a", "raw", b"a"), (b"notes", "file:///notes.txt", b"notes")]
+
+
+def test_an_agent_sees_the_tasks_before_its_own() -> None:
+    seen: list[list[str]] = []
+
+    async def agent(turn: Turn) -> AsyncIterator[Update]:
+        seen.append([task.artifacts[0].artifact_id for task in turn.earlier_tasks])
+        yield ArtifactChunk(f"made-{len(seen)}", "x")
+
+    rehearse(agent, *("again",) * 12)
+
+    assert (seen[0], seen[1]) == ([], ["made-1"])
+    assert seen[11] == [f"made-{number}" for number in range(2, 12)]
+
+
+def test_what_the_documentation_rehearses_happens() -> None:
+    text = (Path(a2a_serverless.agent.__file__).parent / "README.md").read_text(encoding="utf-8")
+    agent, rehearsed = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    names: dict[str, Any] = {"Part": Part}
+
+    exec(agent + rehearsed, names)  # noqa: S102  our own examples
+
+    assert names["happened"].saved == {"pictures": 1}

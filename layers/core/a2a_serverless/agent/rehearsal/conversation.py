@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
+from a2a_serverless.agent.attachments import attached
 from a2a_serverless.agent.permissions import Permission
 from a2a_serverless.agent.rehearsal.artifacts import Shelf
 from a2a_serverless.agent.rehearsal.decisions import answer, key_of
@@ -28,7 +29,8 @@ from a2a_serverless.agent.updates import (
     Update,
 )
 from a2a_serverless.agent.workspace import MemoryWorkspace
-from a2a_serverless.protocol.objects import Message, Part, Role, TaskState
+from a2a_serverless.protocol.files import file_url
+from a2a_serverless.protocol.objects import Message, Part, Role, Task, TaskState, TaskStatus
 
 Said = str | Part | Sequence[Part] | Message
 """What a caller says: a text, a part, several, or a whole message."""
@@ -49,6 +51,9 @@ STATES: Mapping[type[Outcome], TaskState] = {
     Failed: TaskState.FAILED,
     Rejected: TaskState.REJECTED,
 }
+EARLIER = 10
+"""Tasks before the present one that an agent is shown."""
+
 WAITING = frozenset({TaskState.INPUT_REQUIRED, TaskState.AUTH_REQUIRED})
 
 
@@ -102,6 +107,7 @@ class Conversation:
     turns: list[RehearsedTurn] = field(default_factory=list)
     shelf: Shelf = field(default_factory=Shelf)
     history: list[Message] = field(default_factory=list)
+    earlier: list[Task] = field(default_factory=list)
     tasks: int = 0
     decided: dict[str, bool] = field(default_factory=dict)
 
@@ -109,8 +115,7 @@ class Conversation:
         """One message of the caller, and the decisions that it leads to."""
         for _ in range(MOST):
             if not (self.turns and self.turns[-1].state in WAITING):
-                self.tasks += 1
-                self.shelf, self.history = Shelf(), []
+                self._begin_task()
             turn = await self._turn(self._message(said))
             self.turns.append(turn)
             if turn.permission is None or self.decide is None:
@@ -122,6 +127,19 @@ class Conversation:
             f"the agent has asked for permission {MOST} times: a decision holds once, so keep in turn.state"
             " what was done"
         )
+
+    def _begin_task(self) -> None:
+        if self.turns:
+            task = Task(
+                id=f"task-{self.tasks}",
+                context_id=CONTEXT,
+                status=TaskStatus(state=self.turns[-1].state),
+                artifacts=tuple(self.shelf.artifacts.values()),
+                history=tuple(self.history),
+            )
+            self.earlier = [*self.earlier, task][-EARLIER:]
+        self.tasks += 1
+        self.shelf, self.history = Shelf(), []
 
     def told(self) -> Rehearsal:
         """What has happened so far."""
@@ -143,7 +161,7 @@ class Conversation:
         self.shelf.begin_turn()
         for segment in range(1, MOST + 1):
             turn = Turn(
-                message=message,
+                message=_handed_over(message, workspace),
                 task_id=f"task-{self.tasks}",
                 context_id=CONTEXT,
                 # An invocation that goes on from a checkpoint gets at least to the next one.
@@ -152,7 +170,9 @@ class Conversation:
                 artifacts=tuple(self.shelf.artifacts.values()),
                 state=kept(self.saved),
                 workspace=workspace,
+                attachments=attached(message, workspace),
                 segment=segment,
+                earlier_tasks=tuple(self.earlier),
                 **self.given,
             )
             try:
@@ -210,6 +230,18 @@ class Conversation:
             )
         state = next(state for kind, state in STATES.items() if isinstance(outcome, kind))
         return RehearsedTurn(message, updates, state, text_of(said), permission, segments)
+
+
+def _handed_over(message: Message, workspace: MemoryWorkspace) -> Message:
+    """The message of a turn: the files that it names come as bytes, as if it had held them."""
+    named = {file_url(name): content for name, (_, content) in workspace.files.items()}
+    parts = tuple(
+        Part(raw=named[part.url], media_type=part.media_type, filename=part.filename, metadata=part.metadata)
+        if part.url is not None and part.url in named
+        else part
+        for part in message.parts
+    )
+    return message.model_copy(update={"parts": parts})
 
 
 def kept(state: Mapping[str, Any]) -> dict[str, Any]:
