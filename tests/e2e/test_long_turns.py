@@ -105,6 +105,21 @@ def test_a_cancel_inside_a_step_or_between_two_is_prompt_and_final(patient: Loca
     assert caller.get(task_id) == canceled
 
 
+def test_a_cancel_while_nothing_runs_is_final(patient: LocalStack, call: Call) -> None:
+    caller = call(patient, name="alice")
+    with events(patient, "/message:stream", message("wake 6", "cancel asleep")) as stream:
+        task_id = next(stream).data["task"]["id"]
+        asleep = next(event for event in stream if "Asleep" in json.dumps(event.data))
+        threading.Event().wait(2)
+        canceled = caller.cancel(task_id)
+        told = [event.data["statusUpdate"]["status"]["state"] for event in stream]
+
+    assert asleep.id
+    assert told == ["TASK_STATE_CANCELED"]
+    threading.Event().wait(2 * LIMIT)
+    assert caller.get(task_id) == canceled
+
+
 def test_a_webhook_hears_of_a_long_turn_once(patient: LocalStack, call: Call) -> None:
     caller = call(patient, name="alice")
     with receiving() as receiver:

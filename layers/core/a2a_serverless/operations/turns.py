@@ -43,7 +43,7 @@ STATES: dict[type, TaskState] = {
     Rejected: TaskState.REJECTED,
 }
 
-SETTLING_TIME, SETTLING_SHARE = 3.0, 0.2
+SETTLING_TIME, SETTLING_SHARE = 3.0, 1 / 3
 """Seconds kept back at the end of an invocation to record how the turn ended; at most that share of it."""
 
 WAITED_HERE, WAITING_SHARE = 10.0, 0.3
