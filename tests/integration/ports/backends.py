@@ -79,7 +79,13 @@ def ministack() -> Iterator[Backend]:
         port = free.getsockname()[1]
     process = subprocess.Popen(
         [sys.executable, "-m", "ministack"],
-        env={**os.environ, "BIND_HOST": "127.0.0.1", "GATEWAY_PORT": str(port), "PYTHONUNBUFFERED": "1"},
+        env={
+            **os.environ,
+            **credentials(),
+            "BIND_HOST": "127.0.0.1",
+            "GATEWAY_PORT": str(port),
+            "PYTHONUNBUFFERED": "1",
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

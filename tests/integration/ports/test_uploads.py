@@ -9,9 +9,7 @@ import pytest
 
 from a2a_serverless.ports.uploads import FileToCome, GoneError, Offer, Uploaded
 from tests.fakes.ports import FakeUploads
-from tests.integration.ports.backends import Backend
-from tests.integration.ports.conftest import Start
-from tests.integration.ports.world import StoredWorld, World, stored_world
+from tests.integration.ports.world import StoredWorld, World
 
 CUP = b"\x89PNG of a cup"
 LASTS = timedelta(minutes=15)
@@ -88,13 +86,6 @@ def test_the_same_bytes_uploaded_again_are_another_upload(world: World) -> None:
     assert uploaded(world).version != first.version
 
 
-@pytest.fixture
-def held(started: Start) -> StoredWorld:
-    """The emulator that holds links to what was signed."""
-    backend: Backend = started("moto")
-    return stored_world(backend)
-
-
 @pytest.mark.parametrize(
     ("content", "headers", "status"),
     [
@@ -106,13 +97,13 @@ def held(started: Start) -> StoredWorld:
     ids=["more", "less", "of another type", "other bytes"],
 )
 def test_nothing_but_what_was_offered_is_taken(
-    held: StoredWorld, content: bytes, headers: dict[str, str], status: int
+    stored: StoredWorld, content: bytes, headers: dict[str, str], status: int
 ) -> None:
-    assert sent(offered(held), content, **headers).status_code == status
-    assert held.uploads.find(key(held)) is None
+    assert sent(offered(stored), content, **headers).status_code == status
+    assert stored.uploads.find(key(stored)) is None
 
 
-def test_nothing_is_taken_any_more_when_the_offer_has_ended(held: StoredWorld) -> None:
-    offer = held.uploads.offer(key(held), FileToCome("image/png", len(CUP)), timedelta(seconds=0))
+def test_nothing_is_taken_any_more_when_the_offer_has_ended(stored: StoredWorld) -> None:
+    offer = stored.uploads.offer(key(stored), FileToCome("image/png", len(CUP)), timedelta(seconds=0))
 
     assert sent(offer).status_code == 403

@@ -1,5 +1,6 @@
 """Uploads into S3: what is signed, and which of S3's answers mean that a file is not there."""
 
+import io
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -7,6 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from botocore.exceptions import ClientError
+from botocore.response import StreamingBody
 from botocore.session import Session
 from botocore.stub import Stubber
 
@@ -75,6 +77,14 @@ def test_a_copy_is_of_the_version_that_was_asked_for_and_told_by_its_digest(s3: 
     )
 
     assert uploads().copy("uploads/1", "content/1", version='"e"@1') == DIGEST
+
+
+def test_where_no_digest_is_made_the_copy_is_read(s3: Stubber) -> None:
+    s3.add_response("copy_object", {"CopyObjectResult": {}}, COPY)
+    body = StreamingBody(io.BytesIO(b"hello"), 5)
+    s3.add_response("get_object", {"Body": body}, {"Bucket": "bucket", "Key": "content/1"})
+
+    assert uploads().copy("uploads/1", "content/1") == DIGEST
 
 
 @pytest.mark.parametrize("code", ["404", "NoSuchKey"])
