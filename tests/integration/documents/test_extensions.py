@@ -31,7 +31,7 @@ from a2a_serverless.operations.asides import (
     Asides,
 )
 from a2a_serverless.operations.permissions import MOST_ASKED
-from a2a_serverless.operations.turns import TurnWaits
+from a2a_serverless.operations.waiting import TurnWaits
 from a2a_serverless.ports import Policy
 from a2a_serverless.protocol.extensions import Extension, PermissionMode
 from a2a_serverless.protocol.objects import TaskState

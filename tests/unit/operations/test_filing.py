@@ -19,7 +19,8 @@ from a2a_serverless.operations.cancel import cancel_task
 from a2a_serverless.operations.passage import WAITING_BYTES
 from a2a_serverless.operations.running import Running, TurnHost
 from a2a_serverless.operations.streams import send_streaming_message
-from a2a_serverless.operations.turns import TurnContinues, run_turn
+from a2a_serverless.operations.turns import run_turn
+from a2a_serverless.operations.waiting import TurnContinues
 from a2a_serverless.ports import Caller, Policy
 from a2a_serverless.protocol.extensions import Extension
 from a2a_serverless.protocol.objects import Artifact, Task, TaskState

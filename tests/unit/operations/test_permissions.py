@@ -10,7 +10,7 @@ import pytest
 
 from a2a_serverless.agent import Completed, InputRequired, Part, Permission, Turn, Update, Working
 from a2a_serverless.operations.cancel import cancel_task
-from a2a_serverless.operations.turns import TurnContinues
+from a2a_serverless.operations.waiting import TurnContinues
 from a2a_serverless.ports import Policy, Ports
 from a2a_serverless.protocol.errors import (
     A2AError,

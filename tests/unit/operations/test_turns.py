@@ -25,15 +25,8 @@ from a2a_serverless.agent import (
 from a2a_serverless.operations.cancel import cancel_task
 from a2a_serverless.operations.memory import MOST_STATE
 from a2a_serverless.operations.recorder import Recorder
-from a2a_serverless.operations.turns import (
-    AgentStillRunningError,
-    TurnContinues,
-    TurnDiedError,
-    TurnWaits,
-    TurnWaitsLong,
-    fail_turn,
-    run_turn,
-)
+from a2a_serverless.operations.turns import AgentStillRunningError, TurnDiedError, fail_turn, run_turn
+from a2a_serverless.operations.waiting import TurnContinues, TurnWaits, TurnWaitsLong
 from a2a_serverless.ports import ContextRow, Policy, TurnKey
 from a2a_serverless.protocol.objects import Part, Task, TaskState
 from a2a_serverless.protocol.requests import CancelTaskRequest

@@ -21,7 +21,8 @@ from a2a_serverless.agent import (
 )
 from a2a_serverless.operations.files import upload_key
 from a2a_serverless.operations.remembered import Remembered, remembered
-from a2a_serverless.operations.turns import TurnContinues, run_turn
+from a2a_serverless.operations.turns import run_turn
+from a2a_serverless.operations.waiting import TurnContinues
 from a2a_serverless.operations.workspace import KeptWorkspace, in_thread, pieces
 from a2a_serverless.ports import FilePolicy, Policy, TurnKey
 from a2a_serverless.protocol.objects import Part, TaskState

@@ -8,7 +8,7 @@ by position; stopping an execution is a courtesy, the log decides.
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 
 from a2a_serverless.agent import (
@@ -27,11 +27,12 @@ from a2a_serverless.operations.permissions import Decision, Questions
 from a2a_serverless.operations.recorder import FencedError, Recorder
 from a2a_serverless.operations.running import Crashed, Ended, Paused, Running, TurnHost
 from a2a_serverless.operations.updates import InvalidUpdateError
+from a2a_serverless.operations.waiting import coming_back_in, wait_until, waits
 from a2a_serverless.ports import ContextKey, Holder, Ports, PositionTakenError, TurnKey
 from a2a_serverless.protocol.extensions import Extension
 from a2a_serverless.protocol.objects import TaskState
 from a2a_serverless.tasks.content import LoggedStatus
-from a2a_serverless.tasks.fold import LoggedTask, fold, later
+from a2a_serverless.tasks.fold import fold, later
 from a2a_serverless.tasks.lifecycle import WAITING
 from a2a_serverless.tasks.log import LoggedEvent, TurnCheckpointed, TurnSettled, TurnStarted
 
@@ -46,30 +47,12 @@ STATES: dict[type, TaskState] = {
 SETTLING_TIME, SETTLING_SHARE = 3.0, 1 / 3
 """Seconds kept back at the end of an invocation to record how the turn ended; at most that share of it."""
 
-WAITED_HERE, WAITING_SHARE = 10.0, 0.3
-"""Seconds that an invocation that came early waits for, and at most what share of its time."""
-
-PATIENCE = ((timedelta(days=1), 300.0), (timedelta(hours=1), 30.0))
-"""From which age a turn that asks to be woken waits at least how many seconds."""
-
 GRACE = 2.0
 """Seconds an agent that was cancelled gets to clean up."""
 
 CRASHED = "The agent failed. Reference: {}"
 OUT_OF_TIME = "The agent ran out of time. Reference: {}"
 DIED = "The turn ended unexpectedly. Reference: {}"
-
-
-class TurnContinues(Exception):
-    """The turn goes on in another invocation at once; the state machine retries on this name."""
-
-
-class TurnWaits(Exception):
-    """The turn goes on in about half a minute."""
-
-
-class TurnWaitsLong(Exception):
-    """The turn goes on in about five minutes."""
 
 
 @dataclass(frozen=True)
@@ -131,8 +114,7 @@ def _begin(ports: Ports, key: TurnKey, remaining: Callable[[], float]) -> Record
         if task.segments >= segment:
             fail_turn(ports, key)
             return None
-        if task.wakes_at is not None and (early := (task.wakes_at - ports.clock.now()).total_seconds()) > 0:
-            _wait_for(ports, early, remaining)
+        if wait_until(ports, task.wakes_at, remaining):
             continue
         status = LoggedStatus(state=TaskState.WORKING, timestamp=later(task.status, ports.clock.now()))
         recorder = Recorder(ports, key, task, writer)
@@ -142,20 +124,6 @@ def _begin(ports: Ports, key: TurnKey, remaining: Callable[[], float]) -> Record
             continue
         recorder.write_head()
         return recorder
-
-
-def _wait_for(ports: Ports, seconds: float, remaining: Callable[[], float]) -> None:
-    """Wait here for a few seconds; raises how the state machine waits for more than that."""
-    if seconds > min(WAITED_HERE, remaining() * WAITING_SHARE):
-        raise _waiting(seconds)
-    ports.clock.sleep(seconds)
-
-
-def _waiting(seconds: float) -> TurnContinues | TurnWaits | TurnWaitsLong:
-    """How the state machine comes back in about so many seconds."""
-    if seconds > 120:  # noqa: PLR2004  halfway between the waits the state machine knows
-        return TurnWaitsLong()
-    return TurnWaits() if seconds > 10 else TurnContinues()  # noqa: PLR2004  as above
 
 
 def _attend(recorder: Recorder, running: Running, remaining: Callable[[], float]) -> Ending:
@@ -213,20 +181,12 @@ def _conclude(
 
 
 def _pause(ports: Ports, key: TurnKey, recorder: Recorder, paused: Paused, saved: str | None) -> None:
-    segment = recorder.task.segments
-    now = ports.clock.now()
-    asked = min(paused.resume_after, ports.policy.retention.total_seconds())
-    wait = max(asked, _patience(recorder.task, key, now)) if asked else 0.0
-    wakes_at = now + timedelta(seconds=wait) if wait else None
-    recorder.append(TurnCheckpointed(turn=key.turn, segment=segment, state=saved, wakes_at=wakes_at))
+    task = recorder.task
+    wait = waits(ports, key, task, paused.resume_after)
+    wakes_at = ports.clock.now() + timedelta(seconds=wait) if wait else None
+    recorder.append(TurnCheckpointed(turn=key.turn, segment=task.segments, state=saved, wakes_at=wakes_at))
     recorder.write_head()
-    raise _waiting(wait)
-
-
-def _patience(task: LoggedTask, key: TurnKey, now: datetime) -> float:
-    """Seconds that a turn of this age waits at least: an execution comes back 8,000 times and no more."""
-    began = task.record_of(key.turn).received_at or now
-    return next((least for age, least in PATIENCE if now - began >= age), 0.0)
+    raise coming_back_in(wait)
 
 
 def _status_of(ports: Ports, key: TurnKey, recorder: Recorder, ending: Ending) -> LoggedStatus:
