@@ -2,24 +2,21 @@
 
 import asyncio
 import json
-import shlex
 import sys
-from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from a2a_serverless.cli.agent_choice import chosen_agent
 from a2a_serverless.cli.asking import Answer, asked_on_terminal, is_interactive
-from a2a_serverless.cli.calling_options import Calling
-from a2a_serverless.cli.connecting import Agent, connected
-from a2a_serverless.cli.exits import Exit, Failure
-from a2a_serverless.cli.output import note, shown
+from a2a_serverless.cli.connecting import connected
+from a2a_serverless.cli.endings import ended, left, too_long
+from a2a_serverless.cli.output import note
 from a2a_serverless.cli.saving import save
 from a2a_serverless.cli.saying import Said, Saying, read_saying
-from a2a_serverless.cli.views import View, view_for
-from a2a_serverless.cli.wording import of_artifacts, permission_in, question_of, said, state_of
+from a2a_serverless.cli.turns import Session, Turn
+from a2a_serverless.cli.wording import of_artifacts, question_of, said
 from a2a_serverless.client import Client, Stream
 from a2a_serverless.client.routes import Wanted
 from a2a_serverless.protocol.errors import UnsupportedOperationError
@@ -28,51 +25,7 @@ from a2a_serverless.protocol.objects import Message, Role, Task, TaskState
 from a2a_serverless.protocol.requests import SendMessageConfiguration
 from a2a_serverless.tasks.lifecycle import WAITING
 
-__all__ = ["Saying", "Session", "hold"]
-
-ENDED = {
-    TaskState.COMPLETED: Exit.DONE,
-    TaskState.FAILED: Exit.NOT_COMPLETED,
-    TaskState.REJECTED: Exit.NOT_COMPLETED,
-    TaskState.CANCELED: Exit.NOT_COMPLETED,
-    TaskState.INPUT_REQUIRED: Exit.INPUT_REQUIRED,
-    TaskState.AUTH_REQUIRED: Exit.AUTH_REQUIRED,
-}
-
-
-@dataclass(frozen=True)
-class Session:
-    """How one talks: what is waited for, what is shown, what happens on Ctrl-C."""
-
-    calling: Calling
-    stream: bool
-    wait: bool = True
-    ask: bool = False
-    cancel: bool = False
-    until_ended: bool = False
-    out: str | None = None
-
-
-@dataclass
-class Turn:
-    """The turn that is under way: with whom, and what is known of it for whoever interrupts it."""
-
-    session: Session
-    agent: Agent
-    message_id: str = ""
-    interactive: bool = False
-    task: Task | None = None
-    message: Message | None = None
-    saved: Sequence[Path] = ()
-    view: View = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.view = view_for(stream=self.session.stream, as_json=self.session.calling.as_json)
-
-    @property
-    def task_id(self) -> str | None:
-        """The task, as soon as it is known."""
-        return self.task.id if self.task is not None else None
+__all__ = ["Saying", "Session", "follow_task", "hold"]
 
 
 def hold(session: Session, saying: Saying) -> int:
@@ -93,10 +46,10 @@ def hold(session: Session, saying: Saying) -> int:
         _go(turn, _say(turn, message))
         task = turn.task
         if task is None or not (interactive and task.status.state is TaskState.INPUT_REQUIRED):
-            return _ended(turn)
+            return ended(turn)
         answer = asked_on_terminal(task)
         if answer is None:
-            return _ended(turn)
+            return ended(turn)
         message = _answered(task, answer)
 
 
@@ -108,7 +61,7 @@ def follow_task(session: Session, address: str | None, name: str, last_event_id:
     """
     turn = Turn(session, connected(session.calling, chosen_agent(session.calling, address)))
     _go(turn, _attend(turn, name, last_event_id))
-    return _ended(turn)
+    return ended(turn)
 
 
 def _go(turn: Turn, work: Coroutine[Any, Any, None]) -> None:
@@ -121,7 +74,7 @@ def _go(turn: Turn, work: Coroutine[Any, Any, None]) -> None:
         turn.agent.run(work, limited=False)
     except KeyboardInterrupt:
         turn.view.close()
-        _left(turn)
+        left(turn)
     finally:
         turn.view.close()
     _show(turn)
@@ -165,7 +118,7 @@ async def _within(turn: Turn) -> AsyncIterator[None]:
         async with asyncio.timeout(seconds):
             yield
     except TimeoutError as error:
-        raise _too_long(turn, seconds) from error
+        raise too_long(turn, seconds) from error
 
 
 async def _save(turn: Turn, client: Client) -> None:
@@ -219,77 +172,6 @@ def _lines(turn: Turn) -> Iterator[str]:
         yield question_of(task)
     elif task.status.state is TaskState.COMPLETED and task.status.message is not None:
         yield said(task.status.message)
-
-
-def _ended(turn: Turn) -> int:
-    """The exit status of where the task stands, with what may be done next.
-
-    Raises:
-        Failure: it was not completed.
-    """
-    session, task = turn.session, turn.task
-    if task is None:
-        return Exit.DONE
-    status = ENDED.get(task.status.state)
-    if status is Exit.NOT_COMPLETED:
-        why = said(task.status.message)
-        text = f"the task {'has ' if task.status.state is TaskState.FAILED else 'was '}{state_of(task)}"
-        raise Failure(status, f"{text}: {why}" if why else text)
-    if session.calling.as_json:
-        return Exit.DONE if status is None else status
-    note(shown(f"task {task.id}: {state_of(task)}"))
-    for hint in _hints(turn.agent, task):
-        note(f"hint: {hint}")
-    if status is None and session.wait:
-        return Exit.STILL_WORKING
-    return Exit.DONE if status is None else status
-
-
-def _hints(agent: Agent, task: Task) -> list[str]:
-    """Command lines for what may be done with the task now."""
-    name = shlex.quote(shown(task.id))
-    match task.status.state:
-        case TaskState.INPUT_REQUIRED if permission_in(task) is not None:
-            call = f"a2a-serverless call {agent.typed} --task {name}"
-            return [f"{call} --allow", f"{call} --deny"]
-        case TaskState.INPUT_REQUIRED:
-            return [f'a2a-serverless call {agent.typed} --task {name} "…"']
-        case TaskState.COMPLETED:
-            return []
-    return [f"a2a-serverless task subscribe {agent.typed} {name}"]
-
-
-def _left(turn: Turn) -> None:
-    """Whoever interrupts leaves the task at work, unless it was to be canceled.
-
-    Raises:
-        Failure: always, with how it goes on.
-    """
-    agent = turn.agent
-    if turn.task_id is None:
-        text = "the agent has not said that it took the message"
-        hint = f"sent again with --message-id {turn.message_id} it counts once"
-        raise Failure(Exit.INTERRUPTED, text, hint)
-    name = shlex.quote(shown(turn.task_id))
-    if turn.session.cancel:
-        task = agent.run(_canceled(agent, turn.task_id))
-        raise Failure(Exit.INTERRUPTED, f"task {name}: {state_of(task)}")
-    hint = f"a2a-serverless task subscribe {agent.typed} {name}"
-    raise Failure(Exit.INTERRUPTED, f"task {name} goes on", hint)
-
-
-async def _canceled(agent: Agent, task_id: str) -> Task:
-    async with agent.client() as client:
-        return await client.cancel_task(task_id)
-
-
-def _too_long(turn: Turn, seconds: float) -> Failure:
-    agent = turn.agent
-    if turn.task_id is None:
-        hint = f"sent again with --message-id {turn.message_id} it counts once"
-        return Failure(Exit.STILL_WORKING, f"{agent.typed} has not answered in {seconds:g} s", hint)
-    hint = f"a2a-serverless task subscribe {agent.typed} {shlex.quote(shown(turn.task_id))}"
-    return Failure(Exit.STILL_WORKING, f"the task goes on after {seconds:g} s", hint)
 
 
 def _answered(task: Task, answer: Answer) -> Message:
