@@ -28,6 +28,7 @@ ADAPTERS = {
         "head_object": "s3:GetObject",
         "generate_presigned_url": "s3:GetObject",
         "put_object": "s3:PutObject",
+        "copy_object": "s3:PutObject",
         "create_multipart_upload": "s3:PutObject",
         "upload_part": "s3:PutObject",
         "complete_multipart_upload": "s3:PutObject",
@@ -338,10 +339,11 @@ def test_nobody_else_reads_who_may_call() -> None:
         ),
     ],
 )
-def test_a_turn_reads_the_credentials_for_another_cloud_and_no_other_secret(
+def test_a_turn_reads_the_credentials_for_another_cloud_or_agent_and_no_other_secret(
     credentials: str, granted: list[tuple[str, str]]
 ) -> None:
     assert reads("TurnRole", "AlibabaCloud", IacRosCredentials=credentials) == granted
+    assert reads("TurnRole", "Fulfilment", FulfilmentCredentials=credentials) == granted
 
 
 def test_a_turn_asks_the_models_that_the_deployer_names() -> None:
