@@ -153,6 +153,8 @@ def talk(today: Day, binding: str) -> Any:
     big = today.send(binding, *BIG, taskPushNotificationConfig=today.hook("/hook"))
     assert big["status"]["state"] == "TASK_STATE_COMPLETED"
     assert today.call(binding, "GetTask", id=big["id"])["id"] == big["id"]
+    spilt = today.send(binding, {"text": "spill 20"})
+    assert spilt["status"]["state"] == "TASK_STATE_FAILED"
     running = today.send(binding, {"text": "think 600"}, returnImmediately=True)
     assert today.send(binding, {"text": "too soon"}, contextId=running["contextId"]) is None
     assert today.call(binding, "CancelTask", id=running["id"])["status"]["state"] == "TASK_STATE_CANCELED"
