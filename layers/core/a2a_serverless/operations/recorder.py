@@ -8,19 +8,18 @@ for a moment: the first piece goes out at once, later ones together.
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from a2a_serverless.agent import ArtifactChunk, Thinking, ToolCall, ToolResult, Usage, Working
 from a2a_serverless.operations.asides import Aside, Asides
 from a2a_serverless.operations.contents import content_of, stow
 from a2a_serverless.operations.filing import Filed
+from a2a_serverless.operations.flowing import Gathered, flows_into, sound_parts
 from a2a_serverless.operations.heads import head_of
 from a2a_serverless.operations.permissions import Decision
 from a2a_serverless.operations.snapshots import Snapshots
 from a2a_serverless.operations.updates import (
     InvalidUpdateError,
-    check_artifact_id,
     given_by_the_agent,
     said,
 )
@@ -37,28 +36,6 @@ HEAD_PACE = 1.0
 
 class FencedError(Exception):
     """Somebody else ended the turn; nothing that its agent does counts any more."""
-
-
-@dataclass
-class _Gathered:
-    """Text of one artifact that waits to go out."""
-
-    chunk: ArtifactChunk
-    texts: list[str] = field(default_factory=list)
-    size: int = 0
-
-    def add(self, text: str) -> None:
-        self.texts.append(text)
-        self.size += len(text)
-
-    def whole(self, *, last: bool) -> ArtifactChunk:
-        return ArtifactChunk(
-            self.chunk.artifact_id,
-            "".join(self.texts),
-            media_type=self.chunk.media_type,
-            append=True,
-            last_chunk=last,
-        )
 
 
 class Recorder:
@@ -79,7 +56,7 @@ class Recorder:
         self._folding = Folding(task)
         self._snapshots = Snapshots.of(ports, key, writer, task)
         self._streamed: Counter[str] = Counter()
-        self._gathered: _Gathered | None = None
+        self._gathered: Gathered | None = None
         self._asides = Asides(ports.policy.extensions, monotonic)
         self._sent_at = self._looked_at = self._headed_at = monotonic()
         self._headed = task.status
@@ -218,9 +195,9 @@ class Recorder:
         self.append(StatusChanged(turn=self._key.turn, status=status, metadata=metadata))
 
     def _record_chunk(self, chunk: ArtifactChunk) -> None:
-        parts = _sound_parts(chunk)
+        parts = sound_parts(chunk)
         gathered = self._gathered
-        if gathered is not None and not _flows_into(gathered.chunk, chunk):
+        if gathered is not None and not flows_into(gathered.chunk, chunk):
             self.flush()
             gathered = None
         if not parts:
@@ -230,7 +207,7 @@ class Recorder:
         if not self._flows(chunk):
             self._write_chunk(chunk)
             return
-        self._gathered = gathered or _Gathered(chunk)
+        self._gathered = gathered or Gathered(chunk)
         self._gathered.add(chunk.text or "")
         if chunk.last_chunk or self.flush_in() <= 0:
             self.flush(last=chunk.last_chunk)
@@ -266,7 +243,7 @@ class Recorder:
 
     def _write_chunk(self, chunk: ArtifactChunk, *, joins: bool = False) -> None:
         begun = chunk.artifact_id in self._folding.turn_artifacts
-        parts = stow(self._ports, _sound_parts(chunk), self._place(), self._writer)
+        parts = stow(self._ports, sound_parts(chunk), self._place(), self._writer)
         described = {"name": chunk.name, "description": chunk.description, "metadata": chunk.metadata}
         with given_by_the_agent():
             artifact = LoggedArtifact(
@@ -289,22 +266,3 @@ class Recorder:
     def _place(self) -> str:
         task = self._key.task
         return f"content/{task.tenant}/{task.owner}/{task.task_id}/{self.position + 1}"
-
-
-def _sound_parts(chunk: ArtifactChunk) -> tuple[Part, ...]:
-    """The parts of a chunk whose other members are sound too, as far as they decide where it goes."""
-    check_artifact_id(chunk.artifact_id)
-    if any(flag not in (None, True, False) for flag in (chunk.append, chunk.last_chunk)):
-        raise InvalidUpdateError("append and last_chunk must be true or false")
-    return said(chunk.text, chunk.parts, chunk.media_type)
-
-
-def _flows_into(before: ArtifactChunk, chunk: ArtifactChunk) -> bool:
-    """Whether a chunk goes on with gathered text, so that both may go out as one."""
-    return (
-        before.artifact_id == chunk.artifact_id
-        and before.media_type == chunk.media_type
-        and chunk.append is not False
-        and not chunk.parts
-        and (not chunk.text or (chunk.name, chunk.description, chunk.metadata) == (None, None, None))
-    )
