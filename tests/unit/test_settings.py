@@ -5,10 +5,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from a2a_serverless.ports import ContentLinks, LinkPolicy
 from a2a_serverless.ports.limits import OperationClass, RateLimit
 from a2a_serverless.protocol.extensions import Extension, PermissionMode
 from a2a_serverless.settings import OperatorSettings, Settings, SettingsError
 from a2a_serverless.tasks.log import PushKind
+from a2a_serverless.wiring.decided import policy
 
 DIGEST = hashlib.sha256(b"secret").hexdigest()
 LEAST = {
@@ -52,6 +54,8 @@ ALL = {
     "EVENT_BUS": "tasks",
     "CARD_SIGNING_KEYS": "alias/new, arn:aws:kms:eu-central-1:123456789012:key/mrk-1a",
     "EXTENDED_CARD": "my.profile:extended_card",
+    "CONTENT_LINKS": "always",
+    "CONTENT_LINK_SECONDS": "60",
     "PERMISSIONS": "deny",
     "TURN_EXTENSIONS": "tools, usage",
     "LOG_LEVEL": "DEBUG",
@@ -113,6 +117,13 @@ def test_webhooks_without_what_they_need_are_refused(name: str) -> None:
 def test_webhooks_are_told_only_of_what_there_is(kinds: str) -> None:
     with pytest.raises(SettingsError, match="WEBHOOK_EVENTS must be a comma list of states, artifacts"):
         Settings.from_environment({**ALL, "WEBHOOK_EVENTS": kinds})
+
+
+def test_when_callers_are_sent_to_s3_is_read() -> None:
+    some, none = Settings.from_environment(ALL), Settings.from_environment(LEAST)
+
+    assert policy(some).links == LinkPolicy(ContentLinks.ALWAYS, lasts=timedelta(minutes=1))
+    assert policy(none).links == LinkPolicy(ContentLinks.LARGE, lasts=timedelta(minutes=5))
 
 
 def test_who_decides_about_permissions_and_what_callers_are_told_besides_is_read() -> None:
@@ -283,6 +294,9 @@ def test_a_missing_variable_is_refused_by_name(name: str) -> None:
         ("STREAM_SECONDS", "0"),
         ("STREAM_SECONDS", "881"),
         ("STREAM_SECONDS", "nan"),
+        ("CONTENT_LINKS", "sometimes"),
+        ("CONTENT_LINK_SECONDS", "0"),
+        ("CONTENT_LINK_SECONDS", "43201"),
         ("STREAMS_PER_CALLER", "0"),
         ("STREAMS_PER_CALLER", "1001"),
         ("STREAMS_PER_CALLER", "many"),
