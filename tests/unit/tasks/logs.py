@@ -64,15 +64,18 @@ def legal_logs(draw: st.DrawFn) -> list[LoggedEvent]:
         entries.append(received(f"m{number}", draw(st.text(min_size=1, max_size=5)), second))
         for segment in range(1, draw(st.integers(1, 2)) + 1):
             if segment > 1:
-                entries.append(TurnCheckpointed(turn=turn, segment=segment - 1, state=f"s{turn}"))
+                wakes_at = draw(st.none() | st.just(at(second)))
+                entries.append(
+                    TurnCheckpointed(turn=turn, segment=segment - 1, state=f"s{turn}", wakes_at=wakes_at)
+                )
             entries.append(TurnStarted(turn=turn, segment=segment, status=status(TaskState.WORKING, second)))
             for _ in range(draw(st.integers(0, 4))):
                 second += 1
                 entries.append(draw(_progress(turn, second)))
         state = draw(st.sampled_from([*TERMINAL, TaskState.INPUT_REQUIRED, TaskState.AUTH_REQUIRED]))
-        entries.append(
-            TurnSettled(turn=turn, status=status(state, second, "why"), state=draw(st.none() | st.just("k")))
-        )
+        asks = draw(st.none() | st.just("id")) if state is TaskState.INPUT_REQUIRED else None
+        kept = draw(st.none() | st.just("k"))
+        entries.append(TurnSettled(turn=turn, status=status(state, second, "why"), state=kept, asks=asks))
         if state in TERMINAL:
             break
     return [event(position, entry) for position, entry in enumerate(entries, 1)]
@@ -89,4 +92,5 @@ def _progress(turn: int, second: int) -> st.SearchStrategy[Entry]:
         st.booleans(),
         st.booleans(),
     )
-    return st.one_of(changed, chunks)
+    aside = StatusChanged(turn=turn, status=status(TaskState.WORKING, second), metadata={"urn:x": {"a": 1}})
+    return st.one_of(changed, chunks, st.just(aside))

@@ -16,6 +16,7 @@ from a2a_serverless.tasks.log import (
     Entry,
     LoggedEvent,
     MessageReceived,
+    StatusChanged,
     TurnCheckpointed,
     TurnSettled,
     TurnStarted,
@@ -149,3 +150,30 @@ def test_a_log_written_by_schema_version_1_still_folds() -> None:
     assert (report.name, [part.which() for part in report.parts]) == ("Report", ["text", "stored"])
     assert report.parts[0].text == "Hello"
     assert (task.settled_state, task.waiting, task.position) == ("k2", True, 10)
+
+
+def test_what_is_only_told_beside_the_task_leaves_it_as_it_was() -> None:
+    said = folded(
+        received("m"),
+        TurnStarted(turn=1, segment=1, status=status(TaskState.WORKING)),
+        StatusChanged(turn=1, status=status(TaskState.WORKING, 1, "on it")),
+    )
+    aside = StatusChanged(turn=1, status=status(TaskState.WORKING, 2), metadata={"urn:x": {}})
+
+    assert fold(said, [event(4, aside)]) == said.model_copy(update={"position": 4})
+
+
+def test_a_question_for_permission_is_what_the_next_message_answers() -> None:
+    asked = folded(
+        received("m"),
+        TurnStarted(turn=1, segment=1, status=status(TaskState.WORKING)),
+        TurnSettled(turn=1, status=status(TaskState.INPUT_REQUIRED, 1, "may I?"), asks="id"),
+        Voided(),
+    )
+    answered = fold(asked, [event(5, received("m2", second=2))])
+    settled = TurnSettled(turn=5, status=status(TaskState.INPUT_REQUIRED, 3, "which one?"))
+    after = fold(answered, [event(6, settled)])
+    later_on = fold(after, [event(7, received("m3", second=4))])
+
+    told = [(task.asked, task.answers) for task in (asked, answered, after, later_on)]
+    assert told == [("id", None), (None, "id"), (None, "id"), (None, None)]
