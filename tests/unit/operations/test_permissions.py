@@ -4,6 +4,7 @@ import math
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from a2a_serverless.protocol.objects import TaskState
 from a2a_serverless.protocol.requests import CancelTaskRequest
 from a2a_serverless.tasks.log import MessageReceived, StatusChanged
 from tests.unit.operations.permitted import DELETE, answered, careful, decision, question
-from tests.unit.operations.world import BOB, CALLER, Died, Fate, Fault, World, asking, message, plays
+from tests.unit.operations.world import BOB, CALLER, Died, Fate, Fault, World, asking, at_once, message, plays
 
 URI = Extension.PERMISSIONS.uri
 
@@ -407,6 +408,26 @@ def test_an_answer_after_the_answer_is_refused(world: World, ran: bool) -> None:
         world.answer(asking(message("m2", decision(question(asked)), task_id=asked.id)))
     world.run_turns()
     assert world.get(asked.id).status.state is TaskState.REJECTED
+
+
+def test_of_two_answers_at_once_one_is_taken() -> None:
+    for _ in range(20):
+        world = World(agent=careful)
+        asked = world.said("m0")
+        answers = [
+            asking(message(name, decision(question(asked), name), task_id=asked.id))
+            for name in ("allow_once", "deny")
+        ]
+
+        told = at_once(*[partial(world.answer, answer) for answer in answers])
+        world.recover()
+
+        (refused,) = [each for each in told if isinstance(each, A2AError)]
+        assert isinstance(refused, UnsupportedOperationError | InvalidParamsError)
+        (said,) = decisions(world, asked.id)
+        taken = told.index(refused) == 1
+        assert said["decision"] == ("allow_once" if taken else "deny")
+        assert world.get(asked.id).status.state is (TaskState.COMPLETED if taken else TaskState.REJECTED)
 
 
 def test_a_late_answer_to_an_earlier_question_is_refused(world: World) -> None:
