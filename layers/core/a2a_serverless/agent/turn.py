@@ -96,7 +96,8 @@ class Turn:
 
         Where nothing was decided yet the turn ends with the question (INPUT_REQUIRED); the caller's decision
         starts the next turn, the agent is called from its beginning with `state` as it was left, comes here
-        again and gets the answer. A decision holds for this question and once: keep in `state` what was done.
+        again and gets the answer. `message` is the decision then: keep in `state` what led here, and, since a
+        decision holds for this question and once, what was done.
         """
         return await self.host.ask_permission(permission)
 
