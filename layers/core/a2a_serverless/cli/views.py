@@ -108,15 +108,19 @@ TOOLS = 4
 
 
 class LiveView:
-    """Alive on a terminal: what was said stays above, what grows shows its last lines below."""
+    """Alive on a terminal: what was said stays above, what grows shows its last lines below.
+
+    A brief one is a line on standard error, of what is done now and how long it has taken.
+    """
 
     shows_artifacts = False
 
-    def __init__(self) -> None:
+    def __init__(self, *, brief: bool = False) -> None:
         from rich.console import Console  # noqa: PLC0415  a tenth of a second that pipes need not wait
         from rich.live import Live  # noqa: PLC0415  as above
 
-        self._console = Console(highlight=False)
+        self._brief = brief
+        self._console = Console(highlight=False, stderr=brief)
         self._began = time.monotonic()
         self._news = "waiting for the agent"
         self._about = ""
@@ -155,7 +159,8 @@ class LiveView:
         """What is said on the way stays; the last word is printed when it is over."""
         text = said(status.message)
         if text and status.state is TaskState.WORKING:
-            self._console.print(f"  {text}", markup=False)
+            if not self._brief:
+                self._console.print(f"  {text}", markup=False)
             self._news = text.partition("\n")[0]
 
     def _render(self) -> "Group":
@@ -165,6 +170,8 @@ class LiveView:
 
         elapsed = f"{time.monotonic() - self._began:.0f} s"
         head = Text.assemble((self._news, "bold"), f"  {elapsed}  ", (self._about, "dim"))
+        if self._brief:
+            return Group(Spinner("line", text=head))
         lines = [Text(f"  {line}", style="cyan", no_wrap=True, overflow="ellipsis") for line in self._asides]
         for title, text in self._growing.values():
             lines.append(Text(f"  {title}", style="bold"))
@@ -205,5 +212,5 @@ def view_for(*, stream: bool, as_json: bool) -> View:
     if as_json:
         return JsonView() if stream else NoView()
     if not stream:
-        return NoView()
+        return LiveView(brief=True) if sys.stderr.isatty() else NoView()
     return LiveView() if sys.stdout.isatty() else LinesView()
