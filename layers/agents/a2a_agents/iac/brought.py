@@ -94,11 +94,19 @@ async def _message(turn: Turn, message: Message, found: Brought) -> None:
             for name, text in templates_in(part):
                 found.put_text(text, name)
         elif part.raw is not None:
-            _file(part.filename or f"file-{index + 1}", part.raw, found)
+            _file(part.filename or _source(turn, message, index) or f"file-{index + 1}", part.raw, found)
         elif part.url is not None:
             await _named(turn, message, index, part, found)
         elif part.which() == "data" and part.data is not None:
             found.put_text(json.dumps(part.data, indent=2, ensure_ascii=False), part.filename)
+
+
+def _source(turn: Turn, message: Message, index: int) -> str | None:
+    """The name in the conversation of a file that the turn's message named and was given as bytes."""
+    for attachment in turn.attachments if message is turn.message else ():
+        if attachment.part == index and attachment.source.startswith(FILE_URL):
+            return attachment.source.removeprefix(FILE_URL)
+    return None
 
 
 async def _named(turn: Turn, message: Message, index: int, part: Part, found: Brought) -> None:

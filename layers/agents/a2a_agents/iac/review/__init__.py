@@ -49,11 +49,11 @@ async def run(turn: Turn) -> AsyncIterator[Update]:
         whys = [f"{name}: {why}" for name, why in list(report["passed_over"].items())[:5]]
         yield InputRequired(f"There is no template to review in what was sent. {'; '.join(whys)}. {ASKED}")
         return
-    for update in told(report, given, remarks):
+    for update in results(report, given, remarks):
         yield update
 
 
-def told(report: Mapping[str, Any], given: Brought, remarks: list[str]) -> list[Update]:
+def results(report: Mapping[str, Any], given: Brought, remarks: list[str]) -> list[Update]:
     """The artifacts of a review, and what it comes down to."""
     markdown = str(report["markdown"])
     if remarks:
@@ -72,7 +72,7 @@ def told(report: Mapping[str, Any], given: Brought, remarks: list[str]) -> list[
     reviewed_names = listed([name for name in report["templates"] if name in given.files])
     linted = f", and {report['linted']} more of cfn-lint" if report["linted"] else ""
     put_right = sum(each["findings"] for each in corrections)
-    done = f" {put_right} of them are put right in the corrected copy." if corrections else ""
+    done = f" Put right in the corrected copy: {put_right}." if corrections else ""
     updates.append(Completed(f"Reviewed {reviewed_names}: {report['counted']}{linted}.{done}"))
     return updates
 

@@ -6,7 +6,7 @@ through in loops; what is nested is limited.
 
 import re
 from collections.abc import Callable, Iterator
-from typing import cast
+from typing import Final, cast
 
 import hcl2
 from lark import Token, Tree
@@ -30,7 +30,52 @@ def read_hcl(source: Source) -> HclFile:
     Raises:
         Unreadable: it is not HCL, or larger or deeper than is read.
     """
-    return _Converter(source).file(_parsed(source.text, source, 0))
+    try:
+        tree = _parsed(source.text, source, 0)
+    except Unreadable:
+        # python-hcl2 wants an interpolation in a quoted text on one line; Terraform does not.
+        flat = on_one_line(source.text)
+        if flat == source.text:
+            raise
+        tree = _parsed(flat, source, 0)
+    return _Converter(source).file(tree)
+
+
+OUTSIDE: Final = re.compile(
+    r"#[^\n]*|//[^\n]*|/\*.*?\*/|\""
+    r"|<<-?(?P<word>[A-Za-z][\w.-]*)\r?\n.*?^[ \t]*(?P=word)[ \t\r]*$",
+    re.DOTALL | re.MULTILINE,
+)
+INSIDE: Final = re.compile(r'\\.|\$\$\{|%%\{|[$%]\{|"', re.DOTALL)
+WITHIN: Final = re.compile(r'[{}"\n\r]')
+
+
+def on_one_line(text: str) -> str:
+    """The text with the ends of lines within the `${…}` of quoted texts made spaces; places stay the same."""
+    made = list(text)
+    braces: list[int] = []  # one number for every `${` we are in: how many brackets are open in it
+    quotes = 0
+    at = 0
+    while True:
+        inside = quotes > len(braces)
+        pattern = INSIDE if inside else WITHIN if braces else OUTSIDE
+        found = pattern.search(text, at)
+        if found is None:
+            return "".join(made)
+        at = found.end()
+        match found.group():
+            case '"':
+                quotes += -1 if inside else 1
+            case "${" | "%{" if inside:
+                braces.append(1)
+            case "{" if braces:
+                braces[-1] += 1
+            case "}" if braces:
+                braces[-1] -= 1
+                if not braces[-1]:
+                    braces.pop()
+            case "\n" | "\r" if braces:
+                made[found.start()] = " "
 
 
 def _parsed(text: str, source: Source, offset: int) -> Branch:

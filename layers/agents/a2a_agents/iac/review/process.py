@@ -29,14 +29,14 @@ NOT_IN_TIME: Final = "The review took too long and was stopped. Send fewer or sm
 BROKE_OFF: Final = "The review of these files broke off. Send fewer or smaller files."
 
 
-async def reviewed(files: Mapping[str, str], *, seconds: float, lint: bool) -> Reviewed:
+async def reviewed(files: Mapping[str, str], *, seconds: float, lint: bool, module: str = MODULE) -> Reviewed:
     """Review files by name, in so many seconds; what cfn-lint has not said by then is done without."""
     environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
-        MODULE,
+        module,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,

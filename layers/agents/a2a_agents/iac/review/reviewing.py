@@ -24,6 +24,7 @@ RESOURCE_CHECKS: Final = (
     required.missing_properties,
     network.open_ports,
     network.public_databases,
+    network.open_networks,
     network.plain_http,
     policies.policies,
     policies.attached,

@@ -22,12 +22,17 @@ SECRET_PAIRS: Final = frozenset(
         ("shared", "key"),
         ("signing", "key"),
         ("storage", "key"),
-        ("connection", "string"),
         ("access", "secret"),
     }
 )
 NO_SECRETS: Final = frozenset(
-    {("client", "token"), ("next", "token"), ("continuation", "token"), ("no", "token")}
+    {
+        ("client", "token"),
+        ("next", "token"),
+        ("continuation", "token"),
+        ("no", "token"),
+        ("creation", "token"),
+    }
 )
 VALUE_WORDS: Final = frozenset({"string", "value", "text", "data", "plaintext"})
 """Words that may follow: `secret_string`, `PasswordValue`."""
@@ -41,7 +46,7 @@ def is_secret_name(name: str) -> bool:
             return True
         words.pop()
     pair = tuple(words[-2:])
-    if not words or pair in NO_SECRETS:
+    if not words or pair in NO_SECRETS or "encrypted" in words:
         return False
     return (
         words[-1] in SECRET_WORDS
@@ -68,6 +73,9 @@ KNOWN_FORMATS: Final = {
     "a password in an address": re.compile(
         r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@\"'${}<>]{1,64}:(?!\*+@)[^\s:/@\"'${}<>]{3,128}@[\w\[]"
     ),
+    "a password in a connection string": re.compile(
+        r"(?i)(?<=[;\"'])\s{0,3}(?:password|pwd)\s{0,3}=(?![\s;\"'$<{*%])[^;\"'\s${}]{4,128}(?=[;\"'])"
+    ),
 }
 """Secrets that are known by how they look. Every pattern is bounded, so that hostile text costs no time."""
 
@@ -79,16 +87,19 @@ PLACEHOLDER: Final = re.compile(
 )
 """What stands where a secret would and is none: a reference, or a mark that there is one to be put in."""
 
+MOST_LOOKED_AT: Final = 256
 LEAST_SECRET: Final = 4
 """Characters of the shortest secret that counts as one."""
 
 
 def is_secret_value(value: str) -> bool:
     """Whether a text under a secret's name is a secret, and not a reference to where one lies."""
-    return len(value) >= LEAST_SECRET and PLACEHOLDER.match(value[:2000]) is None
+    head = value[:MOST_LOOKED_AT]
+    # Mostly signs: a list of separators, say.
+    words = sum(character.isalnum() for character in head) * 2 >= len(head)
+    return len(value) >= LEAST_SECRET and words and PLACEHOLDER.match(value[:2000]) is None
 
 
-MOST_LOOKED_AT: Final = 256
 RANDOM_BITS: Final = 4.0
 LEAST_RANDOM: Final = 24
 

@@ -38,7 +38,7 @@ def markdown(review: Review, lint: Sequence[LintMatch], notes: Sequence[str]) ->
     names = [template.source.name for template in review.templates]
     lines = ["# Review", "", f"**{counted(review).capitalize()}** in {_listed(names)} ({', '.join(kinds)})."]
     for name, (_, done) in review.corrections.items():
-        lines += ["", f"{len(done)} of them are put right in the corrected copy of {_code(name)}."]
+        lines += ["", f"Put right in the corrected copy of {_code(name)}: {len(done)}."]
     told = review.findings[:MOST_TOLD]
     for name in dict.fromkeys(finding.at.source.name for finding in told):
         lines += [
@@ -67,7 +67,7 @@ def markdown(review: Review, lint: Sequence[LintMatch], notes: Sequence[str]) ->
 def _remarks(review: Review, notes: Sequence[str]) -> list[str]:
     said = [f"{_code(name)} was passed over: {why}." for name, why in review.passed_over.items()]
     if review.ignored:
-        said.append(f"{len(review.ignored)} findings are taken back by comments in the template.")
+        said.append(f"Taken back by comments in the templates: {len(review.ignored)}.")
     said.extend(notes)
     return ["", "## Remarks", "", *(f"- {each}" for each in said)] if said else []
 

@@ -42,6 +42,8 @@ def read_yaml(source: Source) -> Node:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
+        if mark and error.context_mark and mark.index >= len(source.text.rstrip()):
+            mark = error.context_mark  # what has no end is pointed to where it begins
         at = mark.index if mark else 0
         raise Unreadable(_why(error), Span(source, at, at)) from None
     except yaml.YAMLError as error:

@@ -53,7 +53,7 @@ def shapes(document: Document) -> Iterator[Finding]:
             continue
         if not isinstance(whole, Mapping):
             yield Finding(SHAPE, entry.key.at, f"The resource {entry.name} is no mapping.")
-        elif not isinstance(whole.get("Type"), Scalar):
+        elif whole.entry("Type") is None:
             yield Finding(SHAPE, entry.key.at, f"The resource {entry.name} has no Type.")
         elif whole.entry("Properties") and not isinstance(whole.get("Properties"), (Mapping, Listing)):
             yield Finding(SHAPE, entry.key.at, f"The Properties of the resource {entry.name} are no mapping.")
@@ -93,9 +93,11 @@ def _names_are_known(document: Document) -> bool:
     """Whether all names are in the template itself: no macro and no loop makes others."""
     if any(name not in KNOWN_TRANSFORMS for name in document.transforms):
         return False
-    loops = document.section("Resources").entries
-    included = any(entry.name.startswith("Fn::") for entry in (*loops, *document.root.entries))
-    return not included and "Fn::Transform" not in document.source.text
+    declared = document.section("Resources").entries
+    included = any(entry.name.startswith("Fn::") for entry in (*declared, *document.root.entries))
+    types = (entry.value.get("Type") for entry in declared if isinstance(entry.value, Mapping))
+    made = any(type_ is not None and not isinstance(type_, Scalar) for type_ in types)
+    return not (included or made or document.root.entry("Modules") or "Fn::Transform" in document.source.text)
 
 
 def _made_by_sam(document: Document, name: str) -> bool:
@@ -111,7 +113,7 @@ def _made_by_sam(document: Document, name: str) -> bool:
 
 def unused(document: Document) -> Iterator[Finding]:
     """Parameters, conditions and mappings that nobody refers to."""
-    if document.wraps_terraform:
+    if document.wraps_terraform or not _names_are_known(document):
         return
     used = {reference.name for reference in document.references}
     used |= _named_in_texts(document)

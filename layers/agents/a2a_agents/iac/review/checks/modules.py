@@ -115,7 +115,10 @@ def _missing(module: Module, names: tuple[str, ...]) -> str | None:
 
 
 def unused(module: Module) -> Iterator[Finding]:
-    """Variables, local values and data sources that nobody refers to."""
+    """Variables, local values and data sources that nobody refers to.
+
+    A data source with conditions, or one that opens a service (`alicloud_…_service`), does something unused.
+    """
     if not module.complete:
         return
     used = {reference.names[:2] for reference in module.references}
@@ -128,7 +131,8 @@ def unused(module: Module) -> Iterator[Finding]:
             yield Finding(UNUSED_NAME, entry.key.at, f"The local value {name} is never used.")
     data = {(reference.names[1:3]) for reference in module.references if reference.names[0] == "data"}
     for each in module.data:
-        if (each.type, each.name) not in data and not each.whole.entry("lifecycle"):
+        acts = each.whole.entry("lifecycle") is not None or each.type.endswith("_service")
+        if (each.type, each.name) not in data and not acts:
             yield Finding(UNUSED_NAME, each.at, f"The data source {each.type}.{each.name} is never used.")
 
 

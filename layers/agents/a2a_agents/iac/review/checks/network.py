@@ -17,7 +17,8 @@ from a2a_agents.iac.review.rules import (
 )
 from a2a_agents.iac.review.source import Span
 
-WORLD: Final = frozenset({"0.0.0.0/0", "::/0", "*", "internet", "any"})
+ANY_ADDRESS: Final = ".".join("0000")
+WORLD: Final = frozenset({f"{ANY_ADDRESS}/0", "::/0", "*", "internet", "any"})
 ADMINISTRATION: Final = {22: "SSH", 3389: "RDP"}
 STORES: Final = {
     1433: "SQL Server",
@@ -276,8 +277,22 @@ def public_databases(resource: Resource) -> Iterator[Finding]:
     for node in at_path(resource.properties, listed) if listed else ():
         known = resource.known(node)
         names = str(known.value).replace(" ", "").split(",") if known is not None else []
-        if "0.0.0.0/0" in names:
+        if any(name.partition("/")[0] == ANY_ADDRESS for name in names):
             yield Finding(PUBLIC_DATABASE, node.at, f"{resource.called} lets every address in.")
+
+
+def open_networks(resource: Resource) -> Iterator[Finding]:
+    """Databases of Google and Azure that let every address in."""
+    networks = ("settings", "ip_configuration", "authorized_networks", "value")
+    if resource.type == "google_sql_database_instance":
+        for node in at_path(resource.properties, *networks):
+            known = resource.known(node)
+            if known is not None and str(known.value) in WORLD:
+                yield Finding(PUBLIC_DATABASE, node.at, f"{resource.called} lets every address in.")
+    if resource.type.startswith("azurerm_") and resource.type.endswith("_firewall_rule"):
+        ends = (resource.text("start_ip_address"), resource.text("end_ip_address"))
+        if ends == (ANY_ADDRESS, ".".join(["255"] * 4)):
+            yield Finding(PUBLIC_DATABASE, resource.at, f"{resource.called} lets every address in.")
 
 
 def plain_http(resource: Resource) -> Iterator[Finding]:

@@ -32,7 +32,7 @@ def policies(resource: Resource) -> Iterator[Finding]:
     for statement in statements(resource):
         if statement.effect != "allow" or statement.conditional:
             continue
-        if "*" in statement.principals:
+        if "*" in statement.principals and resource.type not in ENDPOINTS:
             yield _everybody(resource, statement)
         if "*" not in statement.resources or statement.principals:
             continue
@@ -48,6 +48,10 @@ def policies(resource: Resource) -> Iterator[Finding]:
             if wide:
                 message = f"{resource.called} allows {', '.join(wide[:5])} on everything."
                 yield Finding(WIDE_PERMISSIONS, statement.at, message)
+
+
+ENDPOINTS: Final = ("AWS::EC2::VPCEndpoint", "aws_vpc_endpoint", "aws_vpc_endpoint_policy")
+"""Whose policies are for everybody by default: they limit what those inside of the network may do."""
 
 
 def _everybody(resource: Resource, statement: Statement) -> Finding:

@@ -142,7 +142,8 @@ def _module_output(name: str, body: Mapping, secret: set[str]) -> Iterator[Findi
         if not isinstance(node, Expression) or len(node.names) < 2:  # noqa: PLR2004  var.name
             continue
         variable = node.names[0] == "var" and node.names[1] in secret
-        if variable or (len(node.names) > 2 and is_secret_attribute(node.names[-1])):  # noqa: PLR2004  type.name.attribute
+        made = node.names[0] == "random_password" and node.names[-1] in ("result", "bcrypt_hash")
+        if variable or made or (len(node.names) > 2 and is_secret_attribute(node.names[-1])):  # noqa: PLR2004  type.name.attribute
             edits = () if body.entry("sensitive") else added_to_block(body, ["sensitive = true"])
             yield Finding(REVEALED, node.at, f"The output {name} shows {'.'.join(node.names)}.", edits)
             return
@@ -150,9 +151,4 @@ def _module_output(name: str, body: Mapping, secret: set[str]) -> Iterator[Findi
 
 def is_secret_attribute(name: str) -> bool:
     """Whether an attribute of a resource is a secret that its provider makes."""
-    return is_secret_name(name) or name in (
-        "private_key_pem",
-        "private_key_openssh",
-        "kube_config_raw",
-        "result",
-    )
+    return is_secret_name(name) or name in ("private_key_pem", "private_key_openssh", "kube_config_raw")

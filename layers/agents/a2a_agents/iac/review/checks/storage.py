@@ -164,7 +164,7 @@ ENCRYPTION: Final = {
     "AWS::Elasticsearch::Domain": (DATABASE, "EncryptionAtRestOptions.Enabled"),
     "ALIYUN::ECS::Disk": (DISK, "Encrypted"),
     "ALIYUN::NAS::FileSystem": (DISK, "EncryptType"),
-    "ALIYUN::RDS::DBInstance": (DATABASE, "EncryptionKey"),
+    "ALIYUN::RDS::DBInstance": (DATABASE, "EncryptionKey|RoleARN"),
     "ALIYUN::MONGODB::Instance": (DATABASE, "TDEStatus"),
     "aws_ebs_volume": (DISK, "encrypted"),
     "aws_efs_file_system": (DISK, "encrypted"),
@@ -175,13 +175,14 @@ ENCRYPTION: Final = {
     "aws_redshift_cluster": (DATABASE, "encrypted"),
     "aws_elasticache_replication_group": (DATABASE, "at_rest_encryption_enabled"),
     "aws_opensearch_domain": (DATABASE, "encrypt_at_rest.enabled"),
+    "aws_elasticsearch_domain": (DATABASE, "encrypt_at_rest.enabled"),
     "alicloud_disk": (DISK, "encrypted"),
     "alicloud_ecs_disk": (DISK, "encrypted"),
     "alicloud_nas_file_system": (DISK, "encrypt_type"),
-    "alicloud_db_instance": (DATABASE, "encryption_key"),
+    "alicloud_db_instance": (DATABASE, "encryption_key|tde_status"),
     "alicloud_mongodb_instance": (DATABASE, "tde_status"),
 }
-"""Where a resource says that it is encrypted; without it, it is not."""
+"""Where a resource says that it is encrypted, one way or the other; without it, it is not."""
 
 DISKS_INSIDE: Final = {
     "AWS::EC2::Instance": (("BlockDeviceMappings", "Ebs"), "Encrypted"),
@@ -200,24 +201,20 @@ COPIES: Final = (
     "SourceDBInstanceIdentifier",
     "DBSnapshotIdentifier",
     "SnapshotIdentifier",
-    "KmsKeyId",
-    "cluster_identifier",
     "replicate_source_db",
     "snapshot_identifier",
     "snapshot_id",
     "SnapshotId",
-    "kms_key_id",
-    "KMSKeyId",
-    "RoleARN",
 )
-"""What takes its encryption from elsewhere, or implies it."""
+"""What takes its encryption from elsewhere."""
 
 
 def unencrypted(resource: Resource) -> Iterator[Finding]:
     """Disks and databases that are not encrypted."""
-    rule, path = ENCRYPTION.get(resource.type, (None, ""))
-    if rule is not None and not any(resource.given(name) for name in COPIES if name != path):
-        nodes = list(at_path(resource.properties, *path.split(".")))
+    rule, paths = ENCRYPTION.get(resource.type, (None, ""))
+    if rule is not None and not any(resource.given(name) for name in COPIES):
+        path = paths.partition("|")[0]
+        nodes = [n for each in paths.split("|") for n in at_path(resource.properties, *each.split("."))]
         off = [node for node in nodes if is_false(resource.known(node))]
         if off or not nodes:
             at = off[0].at if off else resource.at
@@ -325,7 +322,7 @@ PROTECTION: Final[Map[str, str]] = {
     "alicloud_polardb_cluster": "deletion_lock",
     "alicloud_slb_load_balancer": "delete_protection",
 }
-IN_CLUSTER: Final = ("DBClusterIdentifier", "cluster_identifier")
+IN_CLUSTER: Final = ("DBClusterIdentifier",)
 
 
 def no_deletion_protection(resource: Resource) -> Iterator[Finding]:
