@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 from typing import Any, get_type_hints
+from urllib.parse import unquote
 
 import pytest
 from aws_lambda_powertools import Logger
@@ -19,20 +20,22 @@ from pydantic import BaseModel, ValidationError
 
 from a2a_serverless.adapters.log_lines import printed
 from a2a_serverless.adapters.powertools_incidents import PowertoolsIncidents
-from a2a_serverless.agent import ArtifactChunk, InputRequired, Turn, Working
+from a2a_serverless.agent import ArtifactChunk, InputRequired, Part, Turn, Working
+from a2a_serverless.bindings import http_json
 from a2a_serverless.bindings.caller import Access, Admittance
-from a2a_serverless.bindings.http import HttpResponse, StreamedResponse
+from a2a_serverless.bindings.http import HttpRequest, HttpResponse, StreamedResponse
 from a2a_serverless.operations.deliveries import fan_out
 from a2a_serverless.operations.sweep import sweep
 from a2a_serverless.operations.turns import fail_turn, run_turn
 from a2a_serverless.ports import Policy, Ports, TurnKey, WebhookPorts
+from a2a_serverless.ports.contents import LinkPolicy
 from a2a_serverless.ports.limits import OperationClass, RateLimit
 from a2a_serverless.ports.webhooks import Appended, WebhookAnswer
 from a2a_serverless.protocol.objects import Message
 from a2a_serverless.tasks.log import LoggedEvent
 from a2a_serverless.tasks.view import shown_status
 from tests.conformance.requirements import requirement
-from tests.conformance.wire import Client, Connect, Deployment
+from tests.conformance.wire import Client, Connect, Deployment, whole
 from tests.fakes.ports import FakeAudit
 
 TOKEN = "alices-own-token"
@@ -147,6 +150,7 @@ class Leaky(Deployment):
             inline_limit=100,
             log_limit=200,
             blocking_wait=timedelta(seconds=2),
+            links=LinkPolicy(large=400),
         )
     )
     agent: Any = None
@@ -221,7 +225,9 @@ async def asks_and_delivers(turn: Turn) -> Any:
     """Look busy, deliver something large, then ask for more unless told to finish."""
     yield Working("Looking")
     turn.state["seen"] = turn.message.message_id
-    yield ArtifactChunk("report", "word " * 100, last_chunk=True)
+    for each in turn.attachments:
+        await turn.workspace.write("copy", each.chunks())
+    yield ArtifactChunk("report", parts=[Part(text="word " * 60), Part(text="word " * 100)], last_chunk=True)
     if "finish" not in (turn.message.parts[0].text or ""):
         yield InputRequired("What else?")
 
@@ -263,8 +269,41 @@ GONE = WebhookAnswer(410)
 WITH_WEBHOOK = {"configuration": {"taskPushNotificationConfig": CONFIG}}
 
 
+FILE = {"name": "notes.txt", "mediaType": "text/plain", "byteSize": 5}
+NAMED: dict[str, Any] = {"parts": [{"text": "read"}, {"url": "file:///notes.txt"}], "contextId": "filed"}
+
+
+def offered(client: Client) -> HttpResponse | StreamedResponse:
+    """The answer to who wants to upload a file, over the one route that there is."""
+    asked = HttpRequest(
+        "POST",
+        "/contexts/filed/files",
+        client.headers,
+        {},
+        json.dumps(FILE).encode(),
+        "https://agent.example",
+    )
+    return http_json.answer(client.deployment.endpoint, asked)
+
+
+def fetched(client: Client, path: str, verb: str) -> HttpResponse | StreamedResponse:
+    """The answer to who wants to read content."""
+    asked = HttpRequest(verb, path, client.headers, origin="https://agent.example")
+    return http_json.answer(client.deployment.endpoint, asked)
+
+
+def upload(client: Client) -> None:
+    """Upload a file."""
+    told = json.loads(whole(offered(client)).body)["upload"]["url"]
+    uploads: Any = client.deployment.ports.uploads
+    uploads.put(unquote(told.removeprefix("https://uploads.example/")), b"notes", "text/plain")
+
+
 def everything(client: Client, task_id: str) -> Iterator[str]:
-    """What a caller sees of every operation, once each."""
+    """What a caller sees of every operation, once each, and of files."""
+    yield left(offered(client))
+    for verb, part in (("GET", 0), ("GET", 1), ("HEAD", 1)):  # by its pieces, and by a link
+        yield left(fetched(client, f"/artifacts/{task_id}/report/{part}", verb))
     asked: list[tuple[str, Mapping[str, Any]]] = [
         ("GetTask", {"id": task_id}),
         ("ListTasks", {"includeArtifacts": True}),
@@ -276,6 +315,8 @@ def everything(client: Client, task_id: str) -> Iterator[str]:
         ("SendMessage", said("m-5", contextId="busy")),
         ("SendMessage", said("m-6", contextId="busy")),
         ("SendMessage", said("m-7", taskId=task_id, contextId="other")),
+        ("SendMessage", said("m-8", **NAMED)),
+        ("SendMessage", said("m-9", **NAMED)),
         ("CreateTaskPushNotificationConfig", {"taskId": task_id, **CONFIG}),
         ("GetTaskPushNotificationConfig", {"taskId": task_id, "id": "w"}),
         ("ListTaskPushNotificationConfigs", {"taskId": task_id}),
@@ -325,6 +366,7 @@ def test_no_fault_of_any_port_is_seen_outside(connect: Connect, method: str) -> 
         fragile = deployment.breaks(name, called, fault, spared)
         task_id = client.call("SendMessage", said("m-1"))["task"]["id"]
         client.call("CreateTaskPushNotificationConfig", {"taskId": task_id, **CONFIG, **FIRST})
+        upload(client)
 
         fragile.broken = True
         seen = list(everything(client, task_id))
