@@ -21,7 +21,11 @@ from tests.integration.infra.declared import (
 )
 
 NOT_SETTINGS = {
-    "IAC_MODEL",  # of an agent, not of this package
+    "A2A_FULFILMENT_CREDENTIALS",  # of an agent, not of this package
+    "A2A_FULFILMENT_JWKS",
+    "A2A_FULFILMENT_ORIGINS",
+    "A2A_FULFILMENT_URL",
+    "IAC_MODEL",
     "IAC_REGION",
     "IAC_ROS_CREDENTIALS",
     "PYDANTIC_DISABLE_PLUGINS",
