@@ -7,6 +7,7 @@ other agents is loaded with the first turn.
 
 import re
 from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
 
 from a2a_serverless.agent import (
     AgentProfile,
@@ -52,13 +53,16 @@ async def agent(turn: Turn) -> AsyncIterator[Update]:
         turn.state["order"] = number
         yield Working(f"Asking fulfilment about order {number}")
     said = turn.message.parts if answers else request(number, turn.message.parts)
-    async for update in peer.delegate(turn, said):
-        if isinstance(update, Completed | Rejected):
-            turn.state.pop("order")
-        if isinstance(update, Completed):
-            yield Completed(f"Thank you for your patience. Here is what we decided about order {number}.")
-            return
-        yield update
+    async with aclosing(peer.delegate(turn, said)) as updates:
+        async for update in updates:
+            if isinstance(update, Completed | Rejected):
+                turn.state.pop("order")
+            yield decided(number) if isinstance(update, Completed) else update
+
+
+def decided(number: str) -> Completed:
+    """What the customer is told when fulfilment has decided."""
+    return Completed(f"Thank you for your patience. Here is what we decided about order {number}.")
 
 
 def request(number: str, parts: Sequence[Part]) -> Sequence[Part]:

@@ -1,10 +1,11 @@
 """Another agent as part of a turn: what it does is told as the turn's own progress, what it asks is asked on.
 
-    fulfilment = RemoteAgent("https://fulfilment.example", name="fulfilment")
+    fulfilment = RemoteAgent(url="https://fulfilment.example", name="fulfilment")
 
     async def agent(turn: Turn) -> AsyncIterator[Update]:
-        async for update in fulfilment.delegate(turn):
-            yield update
+        async with aclosing(fulfilment.delegate(turn)) as updates:
+            async for update in updates:
+                yield update
 
 The conversation is kept in `turn.state`, so it lasts as long as the caller's own. A turn that waits for the
 other agent longer than a little while ends its invocation and looks again later, which costs nothing
@@ -18,12 +19,9 @@ from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from dataclasses import dataclass, field
 
 from a2a_serverless.agent import (
-    AuthRequired,
     Completed,
     Failed,
-    InputRequired,
     Outcome,
-    Rejected,
     Turn,
     Update,
 )
@@ -125,7 +123,7 @@ class RemoteAgent:
         outcome: Outcome = Completed()
         async with aclosing(self.delegate(turn, said, step=step)) as updates:
             async for update in updates:
-                if isinstance(update, InputRequired | AuthRequired | Completed | Failed | Rejected):
+                if isinstance(update, Outcome):
                     outcome = update
         task = await self.task(turn) if isinstance(outcome, Completed) else None
         made = [part.text for artifact in (task.artifacts if task else ()) for part in artifact.parts]
@@ -168,9 +166,13 @@ class RemoteAgent:
         """What it does, across silences and failures, to how it ended."""
         slept = 0
         while True:
+            outcome: Outcome | None = None
             try:
                 async with aclosing(self._followed(delegation, message)) as updates:
                     async for update in updates:
+                        if isinstance(update, Outcome):
+                            outcome = update
+                            break
                         slept = 0
                         yield update
             except PASSING as error:
@@ -184,7 +186,9 @@ class RemoteAgent:
             except (A2AError, ClientError) as error:
                 yield self._given_up(delegation, error)
                 return
-            if "open" not in delegation.kept:
+            if outcome is not None:
+                # Every connection is closed by now: whoever ends with this may leave it at that.
+                yield outcome
                 return
             pause = self.pauses[min(slept, len(self.pauses) - 1)]
             slept += 1
