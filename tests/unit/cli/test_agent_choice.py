@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.unit.cli.caller import COMPLETED, URL, Caller, card
+from tests.unit.cli.caller import URL, Caller, card
 
 OTHER = "https://other.example"
 
@@ -285,4 +285,5 @@ def test_extensions_of_ours_are_opted_into_where_a_card_announces_them(caller: C
     caller.run("call", URL, "Hello")
 
     assert shown(caller, "A2A-Extensions") == {"A2A-Extensions": tools}
-    assert COMPLETED in caller.paper.answers
+    caller.run("call", URL, "Hello", "--extension", foreign, "--extension", tools)
+    assert shown(caller, "A2A-Extensions") == {"A2A-Extensions": f"{tools}, {foreign}"}

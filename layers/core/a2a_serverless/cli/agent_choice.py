@@ -32,7 +32,16 @@ from a2a_serverless.client.routes import (
     parse_route,
 )
 
-TYPED = (*CREDENTIALS, "tenant", "api_key_header", "jwks", "trust_jku", "require_signature", "timeout")
+TYPED = (
+    *CREDENTIALS,
+    "tenant",
+    "api_key_header",
+    "jwks",
+    "trust_jku",
+    "require_signature",
+    "timeout",
+    "extensions",
+)
 NO_ADDRESS = "say which agent: its URL, A2A_URL, --route-name, or url in a2a-serverless.toml"
 
 

@@ -29,6 +29,7 @@ class Calling:
     route_name: str | None
     kept_routes: str | None
     tenant: str | None
+    extensions: Sequence[str]
     config: str | None
     token: str | None
     basic_username: str | None
@@ -83,6 +84,10 @@ def _shared(
         _said(
             WHICH, "--tenant", metavar="TENANT", envvar="A2A_TENANT", help="The tenant, if not the card's."
         ),
+    ] = None,
+    extensions: Annotated[
+        list[str] | None,
+        _said(WHICH, "--extension", metavar="URI", help="Opt into an extension. May be repeated."),
     ] = None,
     config: Annotated[
         str | None,
@@ -201,7 +206,7 @@ def parted(typed: Sequence[str], *names: str) -> tuple[str | None, list[str]]:
 
 
 SHARED = tuple(inspect.signature(_shared).parameters.values())
-LISTS = frozenset(("routes", "headers", "credential_origins", "jwks", "trust_jku"))
+LISTS = frozenset(("routes", "extensions", "headers", "credential_origins", "jwks", "trust_jku"))
 
 
 def calls_agents(command: Callable[..., None]) -> Callable[..., None]:

@@ -96,7 +96,8 @@ class Agent:
         """A client of it, which opts into what both sides understand."""
         card = _of_tenant((await self.discovered()).card, self.tenant)
         announced = [uri for each in card.capabilities.extensions if (uri := each.uri) and uri in OURS]
-        options = replace(self.options, extensions=announced)
+        wanted = dict.fromkeys([*announced, *(self.chosen.get("extensions") or ())])
+        options = replace(self.options, extensions=list(wanted))
         async with Client(card, options, asked_from=self.url) as client:
             interface = client.chosen.interface
             self.tell(f"{interface.protocol_binding} {interface.protocol_version} at {interface.url}")
