@@ -3,7 +3,7 @@
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -11,7 +11,6 @@ from pydantic import BaseModel
 from strands import Agent, ToolContext, tool
 from strands.agent.conversation_manager import NullConversationManager
 from strands.hooks import BeforeToolCallEvent
-from strands.models.model import Model
 from strands.types.exceptions import (
     ContextWindowOverflowException,
     ModelThrottledException,
@@ -22,6 +21,7 @@ from strands.vended_tools.handoff_to_user import handoff_to_user
 from a2a_serverless.agent import ArtifactChunk, Part, Permission, Thinking, Usage
 from a2a_serverless.agent.rehearsal import TaskState, rehearse
 from a2a_serverless.frameworks import strands
+from tests.fakes.strands_model import Block, Script, Scripted, call
 from tests.unit.frameworks.callers import (
     PNG,
     Endless,
@@ -35,56 +35,6 @@ from tests.unit.frameworks.callers import (
     updates_of,
     usage_of,
 )
-
-Block = dict[str, Any]
-Script = Callable[[Sequence[Any]], Sequence[str | Block]]
-
-
-class Scripted(Model):
-    """A model that says what the script makes of the messages so far: texts, and blocks of other kinds."""
-
-    def __init__(self, script: Script, stop_reason: str | None = None) -> None:
-        self._script, self._stop_reason = script, stop_reason
-        self.prompts: list[str | None] = []
-        self.heard: list[Any] = []
-
-    def update_config(self, **_: Any) -> None:
-        raise NotImplementedError
-
-    def get_config(self) -> dict[str, Any]:
-        return {"model_id": "scripted"}
-
-    def structured_output(self, *_: Any, **__: Any) -> Any:
-        raise NotImplementedError
-
-    async def stream(
-        self, messages: Any, tool_specs: Any = None, system_prompt: str | None = None, **_: Any
-    ) -> AsyncIterator[Any]:
-        self.prompts.append(system_prompt)
-        self.heard.append(json.loads(json.dumps(messages, default=bytes.hex)))
-        said = self._script(messages)
-        yield {"messageStart": {"role": "assistant"}}
-        for index, block in enumerate(said):
-            if isinstance(block, str):
-                yield {"contentBlockStart": {"contentBlockIndex": index, "start": {}}}
-                delta: Block = {"text": block}
-            elif "toolUse" in block:
-                start = {"toolUse": {key: block["toolUse"][key] for key in ("toolUseId", "name")}}
-                yield {"contentBlockStart": {"contentBlockIndex": index, "start": start}}
-                delta = {"toolUse": {"input": json.dumps(block["toolUse"]["input"])}}
-            else:
-                yield {"contentBlockStart": {"contentBlockIndex": index, "start": {}}}
-                delta = block
-            yield {"contentBlockDelta": {"contentBlockIndex": index, "delta": delta}}
-            yield {"contentBlockStop": {"contentBlockIndex": index}}
-        calls = any(not isinstance(block, str) and "toolUse" in block for block in said)
-        yield {"messageStop": {"stopReason": self._stop_reason or ("tool_use" if calls else "end_turn")}}
-        usage = {"inputTokens": 10, "outputTokens": 2, "totalTokens": 12}
-        yield {"metadata": {"usage": usage, "metrics": {"latencyMs": 1}}}
-
-
-def call(name: str, call_id: str = "call-1", /, **arguments: Any) -> Block:
-    return {"toolUse": {"toolUseId": call_id, "name": name, "input": arguments}}
 
 
 def said_by_callers(messages: Sequence[Any]) -> list[str]:
