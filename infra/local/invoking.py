@@ -55,7 +55,8 @@ def invoke(
     try:
         stack.start()
         stack.wait_until_ready()
-        return told(*asked(stack.lambda_endpoint, known[name], event))
+        payload, failed = asked(stack.lambda_endpoint, known[name], event)
+        return told(payload, failed=failed)
     finally:
         stack.close()
 
@@ -71,7 +72,7 @@ def asked(endpoint: str, function: str, event: bytes) -> tuple[bytes, bool]:
         connection.close()
 
 
-def told(payload: bytes, failed: bool) -> dict[str, Any]:  # noqa: FBT001 - the second half of what was asked
+def told(payload: bytes, *, failed: bool) -> dict[str, Any]:
     """The answer as JSON: with its prelude read where it is one that is streamed."""
     if failed:
         return {"failed": True, "payload": read(payload)}
