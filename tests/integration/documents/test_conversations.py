@@ -10,7 +10,7 @@ from a2a_serverless.agent.rehearsal import TaskState, rehearse
 from a2a_serverless.operations.contexts import ANOTHER_WORKSPACE, MOST_EARLIER
 from a2a_serverless.operations.memory import MOST_STATE
 from a2a_serverless.ports import FilePolicy
-from tests.integration.documents.fenced import example
+from tests.integration.documents.fenced import examples
 
 DOCUMENT = "layers/core/a2a_serverless/agent/README.md"
 TEXT = (Path(__file__).parents[3] / DOCUMENT).read_text(encoding="utf-8")
@@ -19,7 +19,7 @@ TEXT = (Path(__file__).parents[3] / DOCUMENT).read_text(encoding="utf-8")
 def shown() -> Any:
     """The agent of the documentation."""
     namespace: dict[str, Any] = {}
-    exec(example(DOCUMENT, "python"), namespace)  # noqa: S102  it is ours
+    exec(examples(DOCUMENT, "python")[0], namespace)  # noqa: S102  it is ours
     return namespace["agent"]
 
 
