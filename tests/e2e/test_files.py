@@ -174,7 +174,6 @@ def test_a_file_of_25_mib_reaches_the_agent_whole_and_nobodys_memory(alice: Clie
     assert told["read"]["largest"] <= MIB
     assert told["memory"] < SPARE
     after = memory_of(alice.stack, function)
-    print(f"turn {told['memory']}, {function} {[after[pid] - before[pid] for pid in before.keys() & after]}")
     assert before
     assert all(after[pid] - before[pid] < SPARE for pid in before.keys() & after.keys())
 
