@@ -10,8 +10,6 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import PurePosixPath
 from typing import Final
 
-import yaml
-
 from a2a_agents.iac.brought import Brought, TooMuch, brought, decoded, is_wanted, listed
 from a2a_serverless.agent import ArtifactChunk, Completed, Failed, InputRequired, Part, Turn, Update, Working
 
@@ -144,5 +142,7 @@ def _written(text: str) -> str:
 def _quoted(text: str) -> str:
     if PLAIN.fullmatch(text):
         return text
-    written: str = yaml.safe_dump(text, default_style='"', allow_unicode=True, width=2**31)
-    return written.rstrip("\n")
+    # JSON's escapes are YAML's too.
+    return NOT_IN_BLOCKS.sub(
+        lambda found: f"\\u{ord(found.group()):04x}", json.dumps(text, ensure_ascii=False)
+    )
