@@ -385,6 +385,16 @@ NEEDLESS = {"boto3", "moto", "werkzeug"}
 AGENT = {"deployers_agent"}
 POWERTOOLS = {"aws_lambda_powertools"}
 CIPHERS = {"cryptography", "jwt"}
+FRAMEWORKS = {
+    "a2a",
+    "a2a_serverless.frameworks",
+    "agents",
+    "langchain_core",
+    "langgraph",
+    "openai",
+    "pydantic_ai",
+    "strands",
+}
 
 
 @pytest.mark.usefixtures("deployed")
@@ -425,5 +435,8 @@ def test_a_function_loads_what_it_needs_and_nothing_that_only_others_do(
         [sys.executable, "-c", program], cwd=root, env=environment, capture_output=True, text=True, check=True
     )
 
-    loaded = {name.partition(".")[0] for name in ended.stdout.split()}
+    modules = set(ended.stdout.split())
+    loaded = {name.partition(".")[0] for name in modules}
     assert (needed - loaded, unwanted & loaded) == (set(), set())
+    # A bridge and its framework come with the agent that uses them, and this one does not.
+    assert FRAMEWORKS & (loaded | modules) == set()
