@@ -5,37 +5,23 @@ would do. While ROS is at work nothing runs here: the turn ends at a checkpoint 
 others must not know (credentials, parameters that are not echoed) is in no message, state or log of it.
 """
 
-import asyncio
 from collections.abc import AsyncIterator
 
-from a2a_agents.iac.catalogue import ROS_CREDENTIALS
-from a2a_agents.iac.operations.credentials import credentials, kept
-from a2a_agents.iac.operations.ros import Ros
-from a2a_agents.iac.operations.work import operate
+from a2a_agents.iac.operations.loading import loaded
 from a2a_agents.iac.skills import Deployment
 from a2a_serverless.agent import Turn, Update
 
-ENDPOINT = "IAC_ROS_ENDPOINT"
-"""Variable: where ROS is, if not where its SDK knows it to be."""
 REGION = "IAC_REGION"
 """Variable: the region that is meant where nobody names one."""
 
 
-def run(turn: Turn) -> AsyncIterator[Update]:
+async def run(turn: Turn) -> AsyncIterator[Update]:
     """The work of one turn, in the deployment this process belongs to."""
     deployment = Deployment.from_environment()
-    return operate(turn, lambda: connected(deployment), region=deployment.says(REGION))
+    work = await loaded(turn, "a2a_agents.iac.operations.work")
+    connecting = await loaded(turn, "a2a_agents.iac.operations.connecting")
 
-
-async def connected(deployment: Deployment) -> Ros:
-    """ROS, with the credentials as they are now.
-
-    Raises:
-        NotAuthorizedError: there are none.
-    """
-    # The SDK takes most of a second to load: only who uses it waits for it.
-    from a2a_agents.iac.operations.aliyun_ros import AliyunRos  # noqa: PLC0415
-
-    reference = deployment.says(ROS_CREDENTIALS)
-    found = await asyncio.to_thread(lambda: credentials(kept(reference)))
-    return AliyunRos(found, endpoint=deployment.says(ENDPOINT))
+    async for update in work.operate(
+        turn, lambda: connecting.connected(deployment), region=deployment.says(REGION)
+    ):
+        yield update

@@ -7,8 +7,8 @@ may be kept nowhere else.
 import re
 from urllib.parse import unquote
 
+from a2a_agents.iac.operations.endings import Ends
 from a2a_agents.iac.operations.memory import Memory
-from a2a_agents.iac.operations.planning import Ends
 from a2a_agents.iac.operations.template import MOST_BYTES
 from a2a_agents.iac.operations.wishes import Action, Heard, Wish, heard, is_decision
 from a2a_serverless.agent import Failed, InputRequired, Message, Turn

@@ -7,6 +7,7 @@ that ROS does not tell holds nobody up.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from a2a_agents.iac.operations.endings import Ends
 from a2a_agents.iac.operations.memory import Plan
 from a2a_agents.iac.operations.ros import (
     Change,
@@ -22,21 +23,13 @@ from a2a_agents.iac.operations.ros import (
 from a2a_agents.iac.operations.shown import Shown, is_secret
 from a2a_agents.iac.operations.template import Template
 from a2a_agents.iac.operations.wishes import Action
-from a2a_serverless.agent import InputRequired, Outcome, Part, Permission
+from a2a_serverless.agent import InputRequired, Part, Permission
 
 MOST_VALUES = 12
 """Values of a parameter that a question lists."""
 
 MOST_RESOURCES = 20
 """Resources that a question for permission lists."""
-
-
-class Ends(Exception):
-    """The turn ends here, so."""
-
-    def __init__(self, outcome: Outcome) -> None:
-        super().__init__(type(outcome).__name__)
-        self.outcome = outcome
 
 
 @dataclass(frozen=True)
