@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -347,3 +347,61 @@ def test_an_answer_longer_than_the_limit_is_not_read_to_its_end() -> None:
 
     with pytest.raises(UnexpectedAnswerError, match="more than 50 bytes"):
         called(Paper([lambda _: endless]), lambda agent: agent.get_task("t1"), limits=Limits(answer=50))
+
+
+@pytest.mark.parametrize("options", [{}, REST])
+def test_an_agent_that_is_away_is_told_from_one_that_refuses_whatever_says_so(options: Any) -> None:
+    unavailable = {"error": {"code": 503, "status": "UNAVAILABLE", "message": "Later"}}
+
+    for answer in (plain(503, unavailable), plain(502, None), plain(504, {"message": "Timeout"})):
+        assert isinstance(refused(Paper([answer]), **options), UnavailableError)
+
+
+def test_an_answer_that_breaks_off_is_asked_for_again_and_one_that_goes_silent_is_not() -> None:
+    class Breaking(httpx.AsyncByteStream):
+        def __init__(self, error: type[httpx.TransportError]) -> None:
+            self.error = error
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            yield b"{"
+            raise self.error("gone")
+
+    def broken(error: type[httpx.TransportError]) -> Answering:
+        return lambda _: httpx.Response(
+            200, stream=Breaking(error), headers={"Content-Type": "application/json"}
+        )
+
+    paper = Paper([broken(httpx.ReadError), lambda request: rpc(request, task())])
+    called(paper, lambda agent: agent.get_task("t1"))
+    with pytest.raises(TimedOutError) as caught:
+        called(Paper([broken(httpx.ReadTimeout)]), lambda agent: agent.get_task("t1"))
+
+    assert len(paper.asked) == 2
+    assert caught.value.phase == "idle"
+
+
+@pytest.mark.parametrize(
+    ("error", "phase"), [(httpx.ConnectTimeout, "connect"), (httpx.ReadTimeout, "first byte")]
+)
+def test_a_timeout_says_which_phase_it_was(error: type[httpx.TransportError], phase: str) -> None:
+    def late(request: httpx.Request) -> httpx.Response:
+        raise error("late", request=request)
+
+    with pytest.raises(TimedOutError) as caught:
+        called(Paper([late]), lambda agent: agent.get_task("t1"))
+
+    assert caught.value.phase == phase
+
+
+def test_white_space_before_an_answer_is_a_sign_of_life_and_no_part_of_it() -> None:
+    def slow(request: httpx.Request) -> httpx.Response:
+        content = b"   " + rpc(request, {"task": task()}).content
+        return httpx.Response(200, content=content, headers={"Content-Type": "application/json"})
+
+    assert called(Paper([slow]), lambda agent: agent.send_message("Hi")).task is not None
+
+
+def test_an_operation_that_answers_with_nothing_at_all_has_answered() -> None:
+    paper = Paper([lambda _: httpx.Response(204)])
+
+    called(paper, lambda agent: agent.delete_task_push_notification_config("t1", "c1"), **REST)

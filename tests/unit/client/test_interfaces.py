@@ -68,6 +68,17 @@ def test_credentials_are_for_the_origin_that_the_card_came_from_and_those_allowe
     assert choose(offered, Options(), asked_from=URL).interface.url == url
 
 
+def test_this_machine_is_the_same_under_each_of_its_names() -> None:
+    offered = described(interface(url="http://127.0.0.1:8080"))
+    credentials: Any = Options(auth=Bearer("secret"))
+
+    chosen = choose(offered, credentials, asked_from="http://localhost:8080")
+
+    assert chosen.interface.url == "http://127.0.0.1:8080"
+    with pytest.raises(NoUsableInterfaceError):
+        choose(offered, credentials, asked_from="http://localhost:8081")
+
+
 def test_a_card_from_nowhere_lends_no_origin() -> None:
     with pytest.raises(NoUsableInterfaceError):
         Client(described(interface()), Options(auth=Bearer("secret")))

@@ -13,6 +13,7 @@ from a2a_serverless.protocol.card import AgentCard, AgentInterface
 from a2a_serverless.protocol.errors import VersionNotSupportedError
 from a2a_serverless.protocol.parameters import negotiate
 
+THIS_MACHINE = ("localhost", "127.0.0.1", "[::1]")
 BINDINGS = ("JSONRPC", "HTTP+JSON")
 
 
@@ -43,9 +44,15 @@ def choose(card: AgentCard, options: Options, asked_from: str | None = None) -> 
 
 
 def trusted_origins(options: Options, asked_from: str | None) -> frozenset[str]:
-    """The origins that the caller's credentials may be shown to."""
+    """The origins that the caller's credentials may be shown to; this machine has three names."""
     named = (*options.credential_origins, *([asked_from] if asked_from else ()))
-    return frozenset(origin for origin in map(origin_of, named) if origin is not None)
+    origins = {origin for origin in map(origin_of, named) if origin is not None}
+    for origin in tuple(origins):
+        scheme, _, rest = origin.partition("://")
+        host, _, port = rest.rpartition(":")
+        if host in THIS_MACHINE:
+            origins |= {f"{scheme}://{name}:{port}" for name in THIS_MACHINE}
+    return frozenset(origins)
 
 
 def _objection(interface: AgentInterface, options: Options, trusted: Collection[str]) -> str | None:
