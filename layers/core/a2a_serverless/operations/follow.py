@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from a2a_serverless.ports import Ports, TurnKey
-from a2a_serverless.tasks.fold import LoggedTask, fold
+from a2a_serverless.tasks.fold import Folding, LoggedTask
 from a2a_serverless.tasks.log import LoggedEvent, TaskKey
 
 T = TypeVar("T")
@@ -77,12 +77,15 @@ def until_settled(
     task = task if task is not None else ports.tasks.load(turn.task, about=turn.turn)
     if task.over(turn.turn):
         return task
+    # No task is made after each look: a text that streams for long is put together once.
+    folding = Folding(task)
     for events in arrivals(ports, turn.task, task.position, deadline, THE_LAST):
-        task = fold(task, events)
-        if task.over(turn.turn):
+        for event in events:
+            folding.apply(event)
+        if folding.over(turn.turn):
             break
         yield
-    return task
+    return folding.finished()
 
 
 def awaited(steps: Generator[None, None, T]) -> T:
