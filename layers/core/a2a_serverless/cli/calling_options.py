@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from a2a_serverless.cli.completing import route_names
 from a2a_serverless.cli.exits import Exit, Failure
 from a2a_serverless.cli.options import AsJson
 
@@ -76,7 +77,14 @@ def _shared(
     url: Annotated[str | None, typer.Option("--url", envvar="A2A_URL", hidden=True)] = None,
     routes: RouteList = None,
     route_name: Annotated[
-        str | None, _said(WHICH, "--route-name", metavar="NAME", help="The agent of the route of this name.")
+        str | None,
+        _said(
+            WHICH,
+            "--route-name",
+            metavar="NAME",
+            help="The agent of the route of this name.",
+            autocompletion=route_names,
+        ),
     ] = None,
     kept_routes: RoutesPlace = None,
     tenant: Annotated[

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from a2a_serverless.cli.completing import events, functions
 from a2a_serverless.cli.exits import Exit, Failure
 from a2a_serverless.cli.options import AsJson
 from a2a_serverless.cli.serve import Parameters, Quiet
@@ -11,7 +12,10 @@ from a2a_serverless.cli.serve import Parameters, Quiet
 
 def invoke(
     function: Annotated[
-        str | None, typer.Argument(metavar="FUNCTION", help="A folder of functions/, such as jsonrpc.")
+        str | None,
+        typer.Argument(
+            metavar="FUNCTION", help="A folder of functions/, such as jsonrpc.", autocompletion=functions
+        ),
     ] = None,
     *,
     event: Annotated[
@@ -21,6 +25,7 @@ def invoke(
             "--event",
             metavar="EVENT",
             help="A file, the name of one in events/, or - for input.",
+            autocompletion=events,
         ),
     ] = None,
     agent: Annotated[

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from a2a_serverless.cli.calling_options import ADDRESS, Calling, calls_agents, parted
+from a2a_serverless.cli.completing import states
 from a2a_serverless.cli.help_pages import Command, Group
 
 app = typer.Typer(no_args_is_help=False, cls=Group)
@@ -55,7 +56,12 @@ def list_(
     ] = None,
     state: Annotated[
         str | None,
-        typer.Option("--state", metavar="STATE", help="Those in a state, such as working or input-required."),
+        typer.Option(
+            "--state",
+            metavar="STATE",
+            help="Those in a state, such as working or input-required.",
+            autocompletion=states,
+        ),
     ] = None,
     since: Annotated[
         str | None,
