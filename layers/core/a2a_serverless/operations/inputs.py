@@ -16,6 +16,7 @@ from a2a_serverless.protocol.errors import (
 from a2a_serverless.protocol.files import OutsideError, named_file
 from a2a_serverless.protocol.limits import MAX_RAW_BYTES, MAX_TEXT_BYTES
 from a2a_serverless.protocol.objects import Part
+from a2a_serverless.tasks.content import ContentKind
 
 TEXTUAL = frozenset(
     {
@@ -41,18 +42,16 @@ def check_parts(policy: Policy, parts: Sequence[Part]) -> None:
     """
     for index, part in enumerate(parts):
         at = f"message.parts[{index}]"
-        media_type = declared_type(part)
+        found = content_of(part)
+        media_type = media_type_of(part, found[0]) if found else part.media_type
         if media_type is not None:
             check_type(policy.input_modes, media_type, f"{at}.mediaType")
-        _check_content(policy, part, at)
+        if found is None:
+            _check_address(policy, part.url or "", f"{at}.url")
+        else:
+            _check_content(found[0], found[1], media_type or "", at)
     if all(part.text is not None and not part.text.strip() for part in parts):
         raise refusal("message.parts", "A2A message is empty.", "must say something")
-
-
-def declared_type(part: Part) -> str | None:
-    """The part's media type, said or implied by its kind; None for an address that does not say."""
-    found = content_of(part)
-    return media_type_of(part, found[0]) if found else part.media_type
 
 
 def check_type(modes: tuple[str, ...], media_type: str, field: str) -> None:
@@ -86,45 +85,35 @@ def _plain(media_type: str) -> str:
     return media_type.partition(";")[0].strip().lower()
 
 
-def _check_content(policy: Policy, part: Part, at: str) -> None:
-    if part.url is not None:
-        _check_address(policy, part.url, f"{at}.url")
-    elif part.text is not None:
-        _check_size(len(part.text.encode()), MAX_TEXT_BYTES, f"{at}.text", "text")
-    elif part.raw is not None:
-        _check_raw(part, part.raw, f"{at}.raw")
-    else:
-        _check_data(part, at)
-
-
-def _check_size(size: int, most: int, field: str, kind: str) -> None:
-    if size > most:
-        raise refusal(
-            field, f"A2A {kind} part content is too large.", f"has {size} bytes, {most} are the most"
-        )
-
-
-def _check_raw(part: Part, content: bytes, field: str) -> None:
-    textual = is_text(part.media_type or "")
-    _check_size(len(content), MAX_TEXT_BYTES if textual else MAX_RAW_BYTES, field, "raw")
-    if textual:
-        try:
-            content.decode()
-        except UnicodeDecodeError:
-            raise refusal(
-                field, "A2A raw parts must contain valid UTF-8.", "must be UTF-8, being of a type of text"
-            ) from None
-
-
-def _check_data(part: Part, at: str) -> None:
-    media_type = _plain(part.media_type or "application/json")
-    if media_type != "application/json" and not media_type.endswith("+json"):
+def _check_content(kind: ContentKind, content: bytes, media_type: str, at: str) -> None:
+    """Judge content of a kind, as bytes, of a media type that the agent takes."""
+    textual = kind is not ContentKind.RAW or is_text(media_type)
+    if kind is ContentKind.DATA and not _is_json(media_type):
         raise ContentTypeNotSupportedError(
             "A2A data parts must use application/json media type.",
             metadata={"field": f"{at}.mediaType", "mediaType": media_type[:128]},
         )
-    found = content_of(part)
-    _check_size(len(found[1]) if found else 0, MAX_TEXT_BYTES, f"{at}.data", "data")
+    most = MAX_TEXT_BYTES if textual else MAX_RAW_BYTES
+    field = f"{at}.{kind.value}"
+    if len(content) > most:
+        text = f"A2A {kind.value} part content is too large."
+        raise refusal(field, text, f"has {len(content)} bytes, {most} are the most")
+    if kind is ContentKind.RAW and textual and not _is_utf8(content):
+        text = "A2A raw parts must contain valid UTF-8."
+        raise refusal(field, text, "must be UTF-8, being of a type of text")
+
+
+def _is_json(media_type: str) -> bool:
+    plain = _plain(media_type)
+    return plain == "application/json" or plain.endswith("+json")
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _check_address(policy: Policy, url: str, field: str) -> None:
