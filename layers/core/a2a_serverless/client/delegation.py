@@ -35,10 +35,14 @@ class Delegation:
         kept: MutableMapping[str, Any] = all_of_them.setdefault(self.name, {})
         return kept
 
+    @property
+    def _now(self) -> str:
+        return f"{self.turn.task_id}/{self.turn.message.message_id}"
+
     def outcome(self) -> Outcome | None:
         """How this step of this turn ended, if it has: the turn was called again for what came after."""
         done = self.kept.get("done", {})
-        if done.get("turn") != self.turn.message.message_id or self.step not in done.get("steps", {}):
+        if done.get("turn") != self._now or self.step not in done.get("steps", {}):
             return None
         said = done["steps"][self.step]
         return OUTCOMES[said["outcome"]](said["text"] or "", tuple(map(Part.from_dict, said["parts"])))
@@ -85,7 +89,7 @@ class Delegation:
         kept["waits"] = type(outcome).__name__ if isinstance(outcome, InputRequired | AuthRequired) else None
         if not kept["waits"]:
             kept["lastTaskId"] = kept.pop("taskId", kept.get("lastTaskId"))
-            now = self.turn.message.message_id
+            now = self._now
             done = kept.get("done", {})
             steps = done.get("steps", {}) if done.get("turn") == now else {}
             said = {
