@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sys
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -157,17 +156,14 @@ def _show(turn: Turn) -> None:
 
 
 def _lines(turn: Turn) -> Iterator[str]:
-    session, task = turn.session, turn.task
+    task = turn.task
     if turn.message is not None:
         yield said(turn.message)
-    if task is None:
+    yield from (f"saved {path}" for path in turn.saved)
+    if task is None or turn.view.shows_all:
         return
-    if turn.saved:
-        yield from (f"saved {path}" for path in turn.saved)
-    elif not (session.stream and not sys.stdout.isatty()):
+    if not turn.saved:
         yield from of_artifacts(task.artifacts)
-    if session.stream and not sys.stdout.isatty():
-        return
     if task.status.state in WAITING:
         yield question_of(task)
     elif task.status.state is TaskState.COMPLETED and task.status.message is not None:

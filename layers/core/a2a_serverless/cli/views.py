@@ -21,8 +21,8 @@ Write = Callable[[str], None]
 class View(Protocol):
     """Shows a stream as it comes."""
 
-    shows_artifacts: bool
-    """Whether artifacts are shown by it, and need not be printed in the end."""
+    shows_all: bool
+    """Whether nothing is left to be printed in the end."""
 
     def tell(self, told: StreamResponse) -> None:
         """One thing that happened."""
@@ -34,7 +34,7 @@ class View(Protocol):
 class NoView:
     """Shows nothing."""
 
-    shows_artifacts = False
+    shows_all = False
 
     def tell(self, told: StreamResponse) -> None: ...
 
@@ -44,7 +44,7 @@ class NoView:
 class JsonView:
     """One JSON object a line, as the protocol has it."""
 
-    shows_artifacts = True
+    shows_all = True
 
     def tell(self, told: StreamResponse) -> None:
         print(json.dumps(told.to_dict()), flush=True)
@@ -55,7 +55,7 @@ class JsonView:
 class LinesView:
     """Line by line, as text: artifacts as their lines are whole."""
 
-    shows_artifacts = True
+    shows_all = True
 
     def __init__(self, write: Write | None = None) -> None:
         self._write = write or _print
@@ -113,7 +113,7 @@ class LiveView:
     A brief one is a line on standard error, of what is done now and how long it has taken.
     """
 
-    shows_artifacts = False
+    shows_all = False
 
     def __init__(self, *, brief: bool = False) -> None:
         from rich.console import Console  # noqa: PLC0415  a tenth of a second that pipes need not wait
