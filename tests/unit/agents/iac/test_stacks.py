@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from a2a_agents.iac.operations import following
+from a2a_agents.iac.operations.actions import Action
 from a2a_agents.iac.operations.credentials import Credentials, credentials, kept
 from a2a_agents.iac.operations.diagnosis import failed, remedy, report
 from a2a_agents.iac.operations.following import news, next_look, told
@@ -23,7 +24,6 @@ from a2a_agents.iac.operations.ros import (
 )
 from a2a_agents.iac.operations.shown import HIDDEN, Shown, is_secret
 from a2a_agents.iac.operations.template import MOST_STEPS, Template
-from a2a_agents.iac.operations.wishes import Action
 from a2a_serverless.adapters.aws_clients import AwsClients
 from a2a_serverless.agent import Message, Part, Turn
 from a2a_serverless.ports.access import UnreadableValueError

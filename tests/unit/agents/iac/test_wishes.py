@@ -4,15 +4,9 @@ from typing import Any
 
 import pytest
 
+from a2a_agents.iac.operations.actions import Action
 from a2a_agents.iac.operations.regions import is_region, region_in
-from a2a_agents.iac.operations.wishes import (
-    Action,
-    Heard,
-    UnreadableWishError,
-    Wish,
-    heard,
-    is_decision,
-)
+from a2a_agents.iac.operations.wishes import Heard, UnreadableWishError, Wish, heard, is_decision
 from a2a_serverless.agent import Message, Part
 from a2a_serverless.protocol.objects import Role
 

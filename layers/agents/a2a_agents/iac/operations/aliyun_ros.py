@@ -6,7 +6,6 @@ hold the request, and that holds parameter values.
 """
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,6 +22,7 @@ from alibabacloud_tea_openapi.utils_models import (  # type: ignore[import-untyp
 from darabonba.runtime import RuntimeOptions  # type: ignore[import-untyped]
 from Tea.exceptions import TeaException  # type: ignore[import-untyped]
 
+from a2a_agents.iac.operations import aliyun_shapes as shapes
 from a2a_agents.iac.operations.credentials import Credentials
 from a2a_agents.iac.operations.ros import (
     MOST_STACKS,
@@ -31,7 +31,6 @@ from a2a_agents.iac.operations.ros import (
     Declared,
     NoSuchStackError,
     NotAuthorizedError,
-    Output,
     Price,
     RefusedError,
     RosError,
@@ -158,14 +157,14 @@ class AliyunRos:
         )
         client = self._client(region)
         body = await self._ask(lambda: client.get_stack_with_options_async(request, RuntimeOptions()))
-        return _stack(body, region)
+        return shapes.stack(body, region)
 
     async def find(self, region: str, name: str) -> Stack | None:
         """See `Ros.find`."""
         request = models.ListStacksRequest(region_id=region, stack_name=[name], page_size=PAGE)
         client = self._client(region)
         body = await self._ask(lambda: client.list_stacks_with_options_async(request, RuntimeOptions()))
-        found = [_stack(one, region) for one in body.get("Stacks") or ()]
+        found = [shapes.stack(one, region) for one in body.get("Stacks") or ()]
         return next((stack for stack in found if stack.name == name and not stack.deleted), None)
 
     async def stacks(self, region: str) -> Sequence[Stack]:
@@ -178,7 +177,7 @@ class AliyunRos:
             )
             body = await self._ask(_asking(client.list_stacks_with_options_async, request))
             page = body.get("Stacks") or ()
-            found += [_stack(one, region) for one in page]
+            found += [shapes.stack(one, region) for one in page]
             if len(page) < PAGE:
                 break
         return found
@@ -192,7 +191,7 @@ class AliyunRos:
                 region_id=region, stack_id=stack_id, page_size=PAGE, page_number=number
             )
             body = await self._ask(_asking(client.list_stack_events_with_options_async, request))
-            page = [_event(one) for one in body.get("Events") or ()]
+            page = [shapes.event(one) for one in body.get("Events") or ()]
             found |= {event.event_id: event for event in page}
             if len(page) < PAGE or (page[0].at >= page[-1].at and page[-1].at < since):
                 break
@@ -205,30 +204,23 @@ class AliyunRos:
         body = await self._ask(
             lambda: client.list_stack_resources_with_options_async(request, RuntimeOptions())
         )
-        return [
-            StackResource(
-                name=_text(one, "LogicalResourceId"),
-                resource_type=_text(one, "ResourceType"),
-                status=_text(one, "Status"),
-                reason=_text(one, "StatusReason"),
-                physical_id=_text(one, "PhysicalResourceId"),
-            )
-            for one in body.get("Resources") or ()
-        ]
+        return [shapes.resource(one) for one in body.get("Resources") or ()]
 
     async def template(self, region: str, stack_id: str) -> str:
         """See `Ros.template`."""
         request = models.GetTemplateRequest(region_id=region, stack_id=stack_id)
         client = self._client(region)
         body = await self._ask(lambda: client.get_template_with_options_async(request, RuntimeOptions()))
-        return _text(body, "TemplateBody")
+        return shapes.text(body, "TemplateBody")
 
     async def validate(self, region: str, template: str) -> Sequence[Declared]:
         """See `Ros.validate`."""
         request = models.ValidateTemplateRequest(region_id=region, template_body=template)
         client = self._client(region)
         body = await self._ask(lambda: client.validate_template_with_options_async(request, RuntimeOptions()))
-        return [_declared(one) for one in body.get("Parameters") or () if _text(one, "ParameterKey")]
+        return [
+            shapes.declared(one) for one in body.get("Parameters") or () if shapes.text(one, "ParameterKey")
+        ]
 
     async def estimate(self, change: Change, stack_id: str | None = None) -> Sequence[Price]:
         """See `Ros.estimate`."""
@@ -245,7 +237,7 @@ class AliyunRos:
         resources = body.get("Resources")
         if not isinstance(resources, Mapping):
             return ()
-        return [_price(str(name), told) for name, told in resources.items()]
+        return [shapes.price(str(name), told) for name, told in resources.items()]
 
     async def constraints(self, change: Change, stack_id: str | None = None) -> Sequence[Constraint]:
         """See `Ros.constraints`."""
@@ -259,10 +251,7 @@ class AliyunRos:
         body = await self._ask(
             lambda: client.get_template_parameter_constraints_with_options_async(request, RuntimeOptions())
         )
-        return [
-            Constraint(_text(one, "ParameterKey"), tuple(map(str, one.get("AllowedValues") or ())))
-            for one in body.get("ParameterConstraints") or ()
-        ]
+        return [shapes.constraint(one) for one in body.get("ParameterConstraints") or ()]
 
     def _client(self, region: str) -> Any:  # noqa: ANN401  the SDK has no types
         if region not in self._clients:
@@ -351,63 +340,3 @@ def _given(model: Any, parameters: Mapping[str, str]) -> list[Any] | None:  # no
     """Parameters as a request has them."""
     given = [model(parameter_key=name, parameter_value=value) for name, value in parameters.items()]
     return given or None
-
-
-def _text(found: Mapping[str, Any], name: str) -> str:
-    value = found.get(name)
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _stack(found: Mapping[str, Any], region: str) -> Stack:
-    progress = found.get("ResourceProgress")
-    percentage = progress.get("StackActionProgress") if isinstance(progress, Mapping) else None
-    return Stack(
-        stack_id=_text(found, "StackId"),
-        name=_text(found, "StackName"),
-        region=_text(found, "RegionId") or region,
-        status=_text(found, "Status"),
-        reason=_text(found, "StatusReason"),
-        updated_at=_text(found, "UpdateTime") or _text(found, "CreateTime"),
-        outputs=tuple(
-            Output(_text(one, "OutputKey"), one.get("OutputValue"), _text(one, "Description"))
-            for one in found.get("Outputs") or ()
-        ),
-        parameters=tuple(_text(one, "ParameterKey") for one in found.get("Parameters") or ()),
-        progress=float(percentage) if isinstance(percentage, int | float) else None,
-    )
-
-
-def _event(found: Mapping[str, Any]) -> StackEvent:
-    return StackEvent(
-        event_id=_text(found, "EventId"),
-        at=_text(found, "CreateTime"),
-        resource=_text(found, "LogicalResourceId"),
-        resource_type=_text(found, "ResourceType"),
-        status=_text(found, "Status"),
-        reason=_text(found, "StatusReason"),
-    )
-
-
-def _declared(found: Mapping[str, Any]) -> Declared:
-    return Declared(
-        name=_text(found, "ParameterKey"),
-        required="Default" not in found or found["Default"] is None,
-        no_echo=_text(found, "NoEcho").lower() == "true",
-        description=_text(found, "Description"),
-    )
-
-
-def _price(name: str, told: object) -> Price:
-    """One resource's price, which the service tells in one of a few shapes."""
-    if not isinstance(told, Mapping):
-        return Price(name, problem="no price")
-    result = told.get("Result")
-    order = result.get("Order") if isinstance(result, Mapping) else None
-    amount = order.get("TradeAmount") if isinstance(order, Mapping) else None
-    if not isinstance(order, Mapping) or not isinstance(amount, int | float):
-        return Price(name, problem=_text(told, "Message") or "no price")
-    supplement = result.get("OrderSupplement") if isinstance(result, Mapping) else None
-    unit = _text(supplement, "PriceUnit") if isinstance(supplement, Mapping) else ""
-    return Price(name, float(amount), _text(order, "Currency"), unit)

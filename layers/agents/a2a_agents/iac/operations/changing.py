@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator
 
 from a2a_agents.iac.operations import following
+from a2a_agents.iac.operations.actions import Action
 from a2a_agents.iac.operations.case import OWN, Case
 from a2a_agents.iac.operations.concluding import stack_artifact
 from a2a_agents.iac.operations.endings import Ends
@@ -10,7 +11,6 @@ from a2a_agents.iac.operations.memory import Ongoing, Plan
 from a2a_agents.iac.operations.planning import permission
 from a2a_agents.iac.operations.ros import Change, NoSuchStackError
 from a2a_agents.iac.operations.template import Template
-from a2a_agents.iac.operations.wishes import Action
 from a2a_serverless.agent import InputRequired, Rejected, Update, Working
 
 ASKED = "ROS is asked to {} stack {} in {}. From here on, cancelling this task stops nothing there."

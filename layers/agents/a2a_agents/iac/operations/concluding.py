@@ -3,13 +3,13 @@
 from collections.abc import AsyncGenerator
 
 from a2a_agents.iac.operations import following
+from a2a_agents.iac.operations.actions import Action
 from a2a_agents.iac.operations.case import Case
 from a2a_agents.iac.operations.diagnosis import failed, report
 from a2a_agents.iac.operations.endings import Ends
 from a2a_agents.iac.operations.hearing import REPAIR
 from a2a_agents.iac.operations.memory import Ongoing
 from a2a_agents.iac.operations.ros import NoSuchStackError, Stack
-from a2a_agents.iac.operations.wishes import Action
 from a2a_serverless.agent import ArtifactChunk, Completed, Failed, InputRequired, Part, Update, Working
 
 NOT_BEGUN_LOOKS = 3

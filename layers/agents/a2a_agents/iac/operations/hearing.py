@@ -7,10 +7,11 @@ may be kept nowhere else.
 import re
 from urllib.parse import unquote
 
+from a2a_agents.iac.operations.actions import Action
 from a2a_agents.iac.operations.endings import Ends
 from a2a_agents.iac.operations.memory import Memory
 from a2a_agents.iac.operations.template import MOST_BYTES
-from a2a_agents.iac.operations.wishes import Action, Heard, Wish, heard, is_decision
+from a2a_agents.iac.operations.wishes import Heard, Wish, heard, is_decision
 from a2a_serverless.agent import Failed, InputRequired, Message, Turn
 from a2a_serverless.protocol.objects import Role
 

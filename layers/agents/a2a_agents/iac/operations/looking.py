@@ -5,6 +5,7 @@ Here it is decided what a wish means for a stack as it is, and what another task
 
 from collections.abc import AsyncGenerator, Sequence
 
+from a2a_agents.iac.operations.actions import Action
 from a2a_agents.iac.operations.case import Case
 from a2a_agents.iac.operations.concluding import diagnosis
 from a2a_agents.iac.operations.endings import Ends
@@ -12,7 +13,8 @@ from a2a_agents.iac.operations.hearing import STACK
 from a2a_agents.iac.operations.memory import Ongoing, Plan
 from a2a_agents.iac.operations.planning import Given, planned
 from a2a_agents.iac.operations.ros import NoSuchStackError, Stack
-from a2a_agents.iac.operations.wishes import ID, Action, Wish
+from a2a_agents.iac.operations.wishes import Wish
+from a2a_agents.iac.operations.words import ID
 from a2a_serverless.agent import ArtifactChunk, Completed, InputRequired, Rejected, Update, Working
 
 

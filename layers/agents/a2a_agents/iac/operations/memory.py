@@ -9,7 +9,8 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from a2a_agents.iac.operations.wishes import Action, Wish
+from a2a_agents.iac.operations.actions import Action
+from a2a_agents.iac.operations.wishes import Wish
 from a2a_serverless.agent import Turn
 
 KEY = "aliyun_ros_operations"

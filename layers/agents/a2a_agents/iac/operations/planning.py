@@ -7,6 +7,7 @@ that ROS does not tell holds nobody up.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from a2a_agents.iac.operations.actions import Action
 from a2a_agents.iac.operations.endings import Ends
 from a2a_agents.iac.operations.memory import Plan
 from a2a_agents.iac.operations.ros import (
@@ -22,7 +23,6 @@ from a2a_agents.iac.operations.ros import (
 )
 from a2a_agents.iac.operations.shown import Shown, is_secret
 from a2a_agents.iac.operations.template import Template
-from a2a_agents.iac.operations.wishes import Action
 from a2a_serverless.agent import InputRequired, Part, Permission
 
 MOST_VALUES = 12

@@ -5,35 +5,19 @@ cleverer, so that the same words always mean the same. What is not said is not g
 """
 
 import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from enum import StrEnum
+from collections.abc import Mapping
 from typing import Any, Self
 from urllib.parse import unquote
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from a2a_agents.iac.operations import words
+from a2a_agents.iac.operations.actions import Action, actions
 from a2a_agents.iac.operations.regions import is_region, region_in
 from a2a_serverless.agent import Message, Part
 
 MOST_TEXT = 8000
 """Characters of a message's text that are looked at for what it means."""
-
-
-class Action(StrEnum):
-    """What can be done."""
-
-    CREATE = "create"
-    UPDATE = "update"
-    CONTINUE = "continue"
-    DELETE = "delete"
-    DIAGNOSE = "diagnose"
-    FOLLOW = "follow"
-    LIST = "list"
-
-
-CHANGES = frozenset({Action.CREATE, Action.UPDATE, Action.CONTINUE, Action.DELETE})
-"""What changes something in the cloud."""
 
 
 class UnreadableWishError(Exception):
@@ -172,166 +156,27 @@ def _given(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-FENCED = re.compile(
-    r"^[ \t]*(```+|~~~+)[^\n]*\n(?P<text>.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
-)
-BARE = re.compile(
-    r"^[ \t]*(?:\{\s*\"|---\s*$|\"?(?:ROSTemplateFormatVersion|Transform|Resources|Parameters)\"?\s*:)",
-    re.MULTILINE,
-)
+TEMPLATES = frozenset({"text/yaml", "application/yaml", "application/x-yaml", "application/json"})
 
 
 def _text(text: str, media_type: str) -> Heard:
     """A text: words around a template, a template, or just words."""
     if media_type.partition(";")[0].strip() in TEMPLATES:
         return Heard(brought=text)
-    fenced = FENCED.search(text)
-    if fenced is not None:
-        words, brought = text[: fenced.start()] + "\n" + text[fenced.end() :], fenced["text"]
-    elif (bare := BARE.search(text)) is not None:
-        words, brought = text[: bare.start()], text[bare.start() :]
-    else:
-        words, brought = text, None
-    words = words[:MOST_TEXT]
-    parameters = dict(_parameters(words))
-    plain = PARAMETER.sub(" ", words)
-    actions = tuple(_actions(plain))
-    action = actions[0] if len(actions) == 1 else None
+    said, brought = words.apart(text)
+    said = said[:MOST_TEXT]
+    plain = words.PARAMETER.sub(" ", said)
+    meant = tuple(actions(plain))
+    action = meant[0] if len(meant) == 1 else None
     return Heard(
         wish=Wish(
             action=action,
-            stack=_stack(plain),
-            region=region_in(words),
-            template=None if brought else _template(words),
-            retain=_retained(plain),
+            stack=words.stack(plain),
+            region=region_in(said),
+            template=None if brought else words.template(said),
+            retain=words.retained(plain),
         ),
-        parameters=parameters,
+        parameters=dict(words.parameters(said)),
         brought=brought,
-        several=() if action else actions,
+        several=() if action else meant,
     )
-
-
-TEMPLATES = frozenset({"text/yaml", "application/yaml", "application/x-yaml", "application/json"})
-
-PARAMETER = re.compile(
-    r"(?<![\w/?&.:=-])(?P<name>[A-Za-z][\w.:-]{0,127})=(?P<value>\"[^\"\n]*\"|'[^'\n]*'|[^\s,;\"']+)"
-)
-
-
-def _parameters(words: str) -> Iterator[tuple[str, str]]:
-    for found in PARAMETER.finditer(words):
-        value = found["value"]
-        if value[0] in "\"'":
-            yield found["name"], value[1:-1]
-        else:
-            # The full stop of the sentence is not the value's.
-            yield found["name"], value.removesuffix(".") or value
-
-
-NAME = r"[A-Za-z][A-Za-z0-9_-]{0,254}"
-NO_NAMES = frozenset(
-    """
-    a again all an and any as at be by called complete created creation deleted deletion does every existing
-    failed fails for from has have in is it its list my named new not now of on operation or our out ros run
-    stack stacks state status that the there these this to under until up update updated was were what which
-    why will with without your
-    """.split()  # noqa: SIM905  can be read so
-)
-NAMED = re.compile(
-    rf"\bstack\s+(?:(?:named|called|id|with\s+the\s+name|creation\s+of)\s+)?[\"'`“]?({NAME})", re.IGNORECASE
-)
-BEFORE = re.compile(rf"(?<![\w-])[\"'`“]?({NAME})[\"'`”]?\s+stack\b", re.IGNORECASE)
-QUOTED = re.compile(rf"[\"'`“]({NAME})[\"'`”]")
-ID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
-CHINESE = re.compile(rf"资源栈\s*[\"“]?({NAME})")
-
-
-def _stack(words: str) -> str | None:
-    """The stack that words name: by its id, after the word "stack", or before it."""
-    if (by_id := ID.search(words)) is not None:
-        return by_id.group()
-    for pattern in (NAMED, CHINESE, BEFORE):
-        for found in pattern.finditer(words):
-            name = found[1].rstrip("-_")
-            if name.lower() not in NO_NAMES and not is_region(name) and not _is_verb(name):
-                return name
-    if re.search(r"\bstack\b", words, re.IGNORECASE) and (quoted := QUOTED.search(words)) is not None:
-        return quoted[1]
-    return None
-
-
-FROM = re.compile(
-    r"file:///(?P<url>[^\s\"'`<>]+)|(?<![\w/.-])(?P<name>[\w./-]+\.(?:ya?ml|json|template))\b", re.IGNORECASE
-)
-
-
-def _template(words: str) -> str | None:
-    found = FROM.search(words)
-    if found is None:
-        return None
-    return (found["url"] or found["name"]).rstrip(".,;:!?)")
-
-
-RETAINED = re.compile(
-    rf"\b(?:retain|keep)(?:ing)?\s+(?:the\s+)?(?:resources?\s+)?({NAME}(?:(?:\s*,\s*|\s+and\s+){NAME})*)"
-)
-
-
-def _retained(words: str) -> tuple[str, ...]:
-    found = RETAINED.search(words)
-    if found is None:
-        return ()
-    names = re.split(r"\s*,\s*|\s+and\s+", found[1])
-    return tuple(name for name in names if name.lower() not in NO_NAMES)
-
-
-WORDS: Sequence[tuple[Action, str, str]] = (
-    (
-        Action.CONTINUE,
-        r"continu(?:e|es|ing)|resum(?:e|ing)|retry|repair|go(?:es)?\s+on|carry\s+on",
-        "继续|修复|重试",
-    ),
-    (Action.DELETE, r"delet(?:e|es|ing)|remov(?:e|ing)|destroy(?:ing)?|tear(?:ing)?\s+down", "删除|销毁"),
-    (Action.UPDATE, r"updat(?:e|es|ing)|chang(?:e|ing)|modify(?:ing)?|upgrad(?:e|ing)", "更新|修改|变更"),
-    (
-        Action.CREATE,
-        r"creat(?:e|es|ing|ion)|deploy(?:ing)?|launch(?:ing)?|provision(?:ing)?|set\s+up|spin\s+up",
-        "创建|部署|新建",
-    ),
-    (Action.LIST, r"list|(?:which|what|show|all)(?:\s+\w+){0,2}\s+stacks", "列出|有哪些"),
-    (
-        Action.FOLLOW,
-        r"status|state|show|describe|watch|follow(?:ing)?|progress|how\s+is|look\s+at",
-        "状态|查看|进度",
-    ),
-)
-"""By which words an action is meant."""
-
-WHY = (r"why|diagnos\w*|troubleshoot\w*|root\s+cause|what\s+(?:went|is|was)\s+wrong", "诊断|为什么|排查")
-"""Words that mean a diagnosis whatever else is said: an update that failed is not to be done again."""
-FAILED = (r"fail\w*|errors?|broken", "失败|错误")
-"""Words that mean a diagnosis where nothing else is said."""
-
-
-def _pattern(english: str, chinese: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w-])(?:{english})(?![\w-])|{chinese}", re.IGNORECASE)
-
-
-VERBS = tuple((action, _pattern(english, chinese)) for action, english, chinese in WORDS)
-
-
-def _actions(words: str) -> list[Action]:
-    """The actions that words mean: one, or none, or those between which they do not decide."""
-    if _pattern(*WHY).search(words):
-        return [Action.DIAGNOSE]
-    meant = [action for action, pattern in VERBS if pattern.search(words)]
-    changes = [action for action in meant if action in CHANGES]
-    if set(changes) == {Action.CONTINUE, Action.CREATE}:
-        return [Action.CONTINUE]
-    if changes or meant:
-        return changes or meant[:1]
-    return [Action.DIAGNOSE] if _pattern(*FAILED).search(words) else []
-
-
-def _is_verb(word: str) -> bool:
-    return any(pattern.fullmatch(word) for _, pattern in VERBS)
