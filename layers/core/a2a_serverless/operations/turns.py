@@ -47,6 +47,9 @@ STATES: dict[type, TaskState] = {
 SETTLING_TIME, SETTLING_SHARE = 3.0, 1 / 3
 """Seconds kept back at the end of an invocation to record how the turn ended; at most that share of it."""
 
+LAST_SHARE = 0.5
+"""The share of that time which is kept back even from an agent that has not come to its checkpoint."""
+
 GRACE = 2.0
 """Seconds an agent that was cancelled gets to clean up."""
 
@@ -90,7 +93,7 @@ def run_turn(
     )
     running = Running(agent, turn, Filing(ports, key, recorder.writer).file)
     try:
-        ending = _attend(recorder, running, lambda: remaining() - kept_back)
+        ending = _attend(recorder, running, lambda: remaining() - kept_back * LAST_SHARE)
         _conclude(ports, key, recorder, ending, save)
     except FencedError:
         ports.metrics.count("TurnFenced")
