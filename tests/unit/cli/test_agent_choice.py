@@ -1,6 +1,9 @@
 """Which agent is called and as whom: flags, environment, files, routes, and what is never shown to whom."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import httpx
@@ -9,6 +12,7 @@ import pytest
 from tests.unit.cli.caller import URL, Caller, card
 
 OTHER = "https://other.example"
+ROOT = Path(__file__).parents[3]
 
 
 def shown(caller: Caller, *names: str) -> dict[str, str | None]:
@@ -287,3 +291,35 @@ def test_extensions_of_ours_are_opted_into_where_a_card_announces_them(caller: C
     assert shown(caller, "A2A-Extensions") == {"A2A-Extensions": tools}
     caller.run("call", URL, "Hello", "--extension", foreign, "--extension", tools)
     assert shown(caller, "A2A-Extensions") == {"A2A-Extensions": f"{tools}, {foreign}"}
+
+
+WITHOUT = """
+import json, sys
+import httpx
+class Without:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("jwt", "cryptography"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Without())
+from a2a_serverless.cli.main import app
+from tests.unit.cli.caller import Paper, COMPLETED
+app(sys.argv[1:], obj=Paper([COMPLETED]), prog_name="a2a-serverless")
+"""
+
+
+def test_agents_are_called_without_what_verifies_signatures(tmp_path: Path) -> None:
+    def ended(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [sys.executable, "-c", WITHOUT, *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": f"{ROOT / 'layers' / 'core'}:{ROOT}"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    called, verified = ended("call", URL, "Hello"), ended("discover", URL, "--trust-jku", "a.example")
+
+    assert (called.returncode, called.stdout) == (0, "Approved. Reserve SKU-RED-42.\n"), called.stderr
+    assert (verified.returncode, verified.stdout) == (1, "")
+    assert verified.stderr.endswith("is not installed: pip install 'a2a-serverless[cli,signing]'\n")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import httpx
 
-from a2a_serverless.cli.card_verifying import card_address, is_address
+from a2a_serverless.cli.card_places import card_address, is_address
 from a2a_serverless.cli.exits import Exit, Failure
 from a2a_serverless.cli.given import read_given
 from a2a_serverless.cli.output import number, print_json, shown

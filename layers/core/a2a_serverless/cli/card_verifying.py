@@ -2,20 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit, urlunsplit
 
+from a2a_serverless.cli.card_places import STATUSES, card_address, is_address
 from a2a_serverless.cli.exits import Exit, Failure
 from a2a_serverless.cli.given import read_given, read_secret
 from a2a_serverless.cli.output import print_json, shown
 from a2a_serverless.client.card_verification import (
     Finding,
     KeysOutOfReachError,
-    Verdict,
     Verification,
     verify,
 )
 from a2a_serverless.client.fetching import AllowedKeys, UnfetchedError, fetch, fetched_keys
-from a2a_serverless.client.options import origin_of
 from a2a_serverless.client.trusted_keys import (
     TrustedKey,
     UnusableKeyError,
@@ -25,18 +23,6 @@ from a2a_serverless.client.trusted_keys import (
 )
 from a2a_serverless.protocol.errors import JSONParseError
 from a2a_serverless.protocol.protojson import parse_json
-
-STATUSES = {
-    Verdict.VALID: Exit.DONE,
-    Verdict.UNSIGNED: Exit.UNSIGNED,
-    Verdict.UNKNOWN_KEY: Exit.UNKNOWN_KEY,
-    Verdict.MISMATCH: Exit.MISMATCH,
-    Verdict.MALFORMED: Exit.MALFORMED,
-    Verdict.UNSUPPORTED_ALGORITHM: Exit.UNSUPPORTED_ALGORITHM,
-    Verdict.AMBIGUOUS: Exit.AMBIGUOUS,
-}
-
-CARD_PATH = "/.well-known/agent-card.json"
 
 
 class Trust(NamedTuple):
@@ -109,24 +95,6 @@ def _named(given: str, form: str) -> tuple[str, str]:
     if not (name and equals and value):
         raise Failure(Exit.USAGE, f"it is {form}")
     return name, value
-
-
-def is_address(place: str) -> bool:
-    """Whether it is an address, and no file."""
-    return place.startswith(("https://", "http://"))
-
-
-def card_address(url: str) -> str:
-    """The address of the card, where it is that of the agent.
-
-    Raises:
-        Failure: it is none.
-    """
-    if origin_of(url) is None:
-        raise Failure(Exit.USAGE, f"{url} is no http or https address")
-    parts = urlsplit(url)
-    card = parts if parts.path.endswith(".json") else parts._replace(path=parts.path.rstrip("/") + CARD_PATH)
-    return urlunsplit(card)
 
 
 def _fetched(url: str) -> bytes:

@@ -15,7 +15,7 @@ import httpx
 
 from a2a_serverless.cli.agent_choice import ChosenAgent
 from a2a_serverless.cli.calling_options import Calling
-from a2a_serverless.cli.card_verifying import STATUSES, key_set
+from a2a_serverless.cli.card_places import STATUSES
 from a2a_serverless.cli.credentials import credentials_of
 from a2a_serverless.cli.exits import Exit, Failure
 from a2a_serverless.cli.output import shown
@@ -172,10 +172,11 @@ def _trust(chosen: ChosenAgent) -> Trust | None:
             )
         return None
     try:
-        return Trust(keys=[key for place in places for key in key_set(place)], jku_hosts=hosts)
+        from a2a_serverless.cli.card_verifying import key_set  # noqa: PLC0415  may not be installed
     except ModuleNotFoundError as missing:
         message = f"{missing.name} is not installed: pip install 'a2a-serverless[cli,signing]'"
         raise Failure(Exit.FAILED, message) from missing
+    return Trust(keys=[key for place in places for key in key_set(place)], jku_hosts=hosts)
 
 
 def _of_tenant(card: AgentCard, tenant: str | None) -> AgentCard:
