@@ -53,9 +53,7 @@ def test_where_none_is_spoken_all_that_was_offered_is_listed_with_its_reason() -
     assert "JSONRPC 2.0" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "url", ["https://elsewhere.example", "http://agent.example", "https://agent.example:8443"]
-)
+@pytest.mark.parametrize("url", ["https://elsewhere.example", "https://agent.example:8443"])
 def test_credentials_are_for_the_origin_that_the_card_came_from_and_those_allowed(url: str) -> None:
     offered = described(interface(url=url))
     with_credentials = {"auth": Bearer("secret")}
@@ -66,6 +64,13 @@ def test_credentials_are_for_the_origin_that_the_card_came_from_and_those_allowe
 
     assert choose(offered, allowed, asked_from=URL).interface.url == url
     assert choose(offered, Options(), asked_from=URL).interface.url == url
+
+
+def test_what_came_by_tls_is_not_left_for_what_does_without() -> None:
+    offered = described(interface(url="http://agent.example"))
+
+    with pytest.raises(NoUsableInterfaceError, match="no TLS"):
+        choose(offered, Options(), asked_from=URL)
 
 
 def test_this_machine_is_the_same_under_each_of_its_names() -> None:

@@ -36,7 +36,7 @@ def choose(card: AgentCard, options: Options, asked_from: str | None = None) -> 
     trusted = trusted_origins(options, asked_from)
     passed_over: list[PassedOver] = []
     for interface in card.supported_interfaces:
-        reason = _objection(interface, options, trusted)
+        reason = _objection(interface, options, trusted, asked_from)
         if reason is None:
             return Chosen(interface, tuple(passed_over))
         passed_over.append(PassedOver(interface, reason))
@@ -55,7 +55,9 @@ def trusted_origins(options: Options, asked_from: str | None) -> frozenset[str]:
     return frozenset(origins)
 
 
-def _objection(interface: AgentInterface, options: Options, trusted: Collection[str]) -> str | None:
+def _objection(
+    interface: AgentInterface, options: Options, trusted: Collection[str], asked_from: str | None
+) -> str | None:
     if interface.protocol_binding not in BINDINGS:
         return "its binding is not spoken here"
     if interface.protocol_binding not in options.bindings:
@@ -67,6 +69,8 @@ def _objection(interface: AgentInterface, options: Options, trusted: Collection[
     origin = origin_of(interface.url)
     if origin is None:
         return "its address is neither http nor https"
+    if origin.startswith("http:") and (asked_from or "").startswith("https:"):
+        return "it has no TLS, which the card came by"
     if options.auth is not None and origin not in trusted:
         return f"credentials are not for {origin}: allow it with credential_origins"
     return None
