@@ -27,6 +27,7 @@ from a2a_serverless.agent import (
     Turn,
     Update,
 )
+from a2a_serverless.operations import loops
 from a2a_serverless.operations.filing import Filed
 from a2a_serverless.operations.passage import Passage
 from a2a_serverless.operations.permissions import Decision, Question
@@ -189,7 +190,7 @@ class Running:
 
     def _run(self) -> None:
         try:
-            asyncio.run(self._perform())
+            loops.run(self._perform())
             last: Ended | Crashed | Paused = self._outcome
         except asyncio.CancelledError as error:
             if self._stopping.is_set():
