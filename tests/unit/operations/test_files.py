@@ -420,6 +420,19 @@ def test_a_file_that_was_uploaded_when_files_could_be_larger_is_refused_by_name(
     assert [each.field for each in error.value.violations] == ["message.parts[1].url"]
 
 
+def test_of_many_files_each_is_found_and_the_first_that_is_not_there_is_named() -> None:
+    seen = Seen()
+    world = World(agent=seen)
+    parts = [upload(world, f"file {number}".encode(), f"{number}.txt") for number in range(20)]
+
+    send(world, "m0", *parts)
+    with pytest.raises(InvalidParamsError) as error:
+        send(world, "m1", *parts, Part(url="file:///never"), Part(url="file:///neither"))
+
+    assert seen.read == [f"file {number}".encode() for number in range(20)]
+    assert [each.field for each in error.value.violations] == ["message.parts[21].url"]
+
+
 def test_a_context_has_room_for_so_many_files() -> None:
     world = World(policy=Policy(files=FilePolicy(most=2)))
     parts = [upload(world, name=name) for name in ("a", "b", "c")]

@@ -6,9 +6,10 @@ later upload changes what was said, and nothing of it goes away before the task 
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeVar
 
 from a2a_serverless.operations.contexts import last_state
 from a2a_serverless.operations.inputs import check_type, no_such_file, refusal
@@ -34,8 +35,14 @@ from a2a_serverless.tasks.content import (
 )
 from a2a_serverless.tasks.log import TaskKey
 
+AT_ONCE = 8
+"""Files of a message that are looked for at a time."""
+
 ATTEMPTS = 3
 """Times a file is looked at again that was replaced between two looks."""
+
+T = TypeVar("T")
+U = TypeVar("U")
 
 
 def create_file(ports: Ports, caller: Caller, request: CreateFileRequest) -> CreateFileResponse:
@@ -109,10 +116,21 @@ def resolved(ports: Ports, keeping: Keeping, parts: Sequence[Part]) -> Sequence[
         raise InvalidParamsError.of(
             "message.parts", f"names files beyond the {ports.policy.files.most} that a context may have"
         )
-    return [
-        part if part.url is None else _file(ports, keeping, kept, index, part)
-        for index, part in enumerate(parts)
-    ]
+    found = list(parts)
+    named = [(index, part) for index, part in enumerate(parts) if part.url is not None]
+    for index, file in _at_once(named, lambda each: (each[0], _file(ports, keeping, kept, *each))):
+        found[index] = file
+    return found
+
+
+def _at_once(named: Sequence[T], resolve: Callable[[T], U]) -> Sequence[U]:
+    """What each of several resolves to, some at a time: each waits for the store, and somebody for all."""
+    if len(named) == 1:
+        return [resolve(named[0])]
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  most messages name no file
+
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        return list(threads.map(resolve, named))
 
 
 def _kept(ports: Ports, context: ContextKey) -> Mapping[str, KeptFile]:
