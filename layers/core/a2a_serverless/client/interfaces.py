@@ -58,19 +58,26 @@ def trusted_origins(options: Options, asked_from: str | None) -> frozenset[str]:
 def _objection(
     interface: AgentInterface, options: Options, trusted: Collection[str], asked_from: str | None
 ) -> str | None:
-    if interface.protocol_binding not in BINDINGS:
-        return "its binding is not spoken here"
-    if interface.protocol_binding not in options.bindings:
-        return "its binding is not wanted"
+    """Why an interface is not used; None where it can be."""
+    origin = origin_of(interface.url) or ""
+    objections = {
+        "its binding is not spoken here": interface.protocol_binding not in BINDINGS,
+        "its binding is not wanted": interface.protocol_binding not in options.bindings,
+        "its version is not spoken here": not _spoken(interface.protocol_version),
+        "its address is neither http nor https": not origin,
+        "it has no TLS, which the card came by": (
+            origin.startswith("http:") and (asked_from or "").startswith("https:")
+        ),
+        f"credentials are not for {origin}: allow it with credential_origins": (
+            options.auth is not None and origin not in trusted
+        ),
+    }
+    return next((reason for reason, holds in objections.items() if holds), None)
+
+
+def _spoken(version: str) -> bool:
     try:
-        negotiate(interface.protocol_version)
+        negotiate(version)
     except VersionNotSupportedError:
-        return "its version is not spoken here"
-    origin = origin_of(interface.url)
-    if origin is None:
-        return "its address is neither http nor https"
-    if origin.startswith("http:") and (asked_from or "").startswith("https:"):
-        return "it has no TLS, which the card came by"
-    if options.auth is not None and origin not in trusted:
-        return f"credentials are not for {origin}: allow it with credential_origins"
-    return None
+        return False
+    return True
