@@ -313,6 +313,13 @@ CASES: dict[str, list[tuple[Kind, str]]] = {
               password = var.password
               url      = "postgres://app:hunter22@db.example.org/app" #! IAC201
             }
+            resource "aws_instance" "a" {
+              user_data = <<-EOF
+                export DB_PASSWORD=correct-horse #! IAC201
+                export OTHER_TOKEN=$DB_PASSWORD
+                aws_secret_access_key = "abcdefghijklmnopqrst0123456789ABCDEFGHIJ" #! IAC201
+              EOF
+            }
             resource "alicloud_log_store_index" "a" {
               token = ", '\\";=()[]{}?@&<>/:"
             }
@@ -1024,7 +1031,9 @@ def test_a_module_among_the_files_is_called_with_what_it_needs_and_nothing_else(
     called = 'variable "needed" { type = any }\nvariable "wanted" {\n  type    = any\n  default = 1\n}\n'
     caller = 'module "m" {\n  source = "./modules/m"\n  extra  = 1\n}\n'
 
-    found = review([Source("main.tf", caller), Source("modules/m/variables.tf", called)])
+    outside = 'module "o" {\n  source = "../.."\n  x      = 1\n}\n'
+
+    found = review([Source("main.tf", caller + outside), Source("modules/m/variables.tf", called)])
 
     assert [(each.at.source.name, each.at.line, each.message) for each in found.findings] == [
         ("main.tf", 1, "The module m needs the variable needed."),

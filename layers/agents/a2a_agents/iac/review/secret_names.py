@@ -73,6 +73,14 @@ KNOWN_FORMATS: Final = {
     "a password in an address": re.compile(
         r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@\"'${}<>]{1,64}:(?!\*+@)[^\s:/@\"'${}<>]{3,128}@[\w\[]"
     ),
+    "an AWS secret access key": re.compile(
+        r"(?i)aws_?secret_?(?:access_?)?key\W{1,6}[a-z0-9/+]{40}(?![a-z0-9/+])"
+    ),
+    "a secret of a script": re.compile(
+        r"^[ \t]{0,40}(?:export[ \t]{1,4})?[A-Z0-9_]{0,40}(?:PASSWORD|PASSWD|SECRET|TOKEN|API_KEY)="
+        r"[\"']?(?![$<{*%])[^\s\"'$<>{}()|&;`]{6,128}[\"']?[ \t]*$",
+        re.MULTILINE,
+    ),
     "a password in a connection string": re.compile(
         r"(?i)(?<=[;\"'])\s{0,3}(?:password|pwd)\s{0,3}=(?![\s;\"'$<{*%])[^;\"'\s${}]{4,128}(?=[;\"'])"
     ),

@@ -120,7 +120,7 @@ def sarif(review: Review, lint: Sequence[LintMatch]) -> dict[str, Any]:
     results += [_result(finding, index, suppressed=True) for finding in review.ignored]
     runs: list[dict[str, Any]] = [
         {
-            "tool": {"driver": {"name": "iac-review", "informationUri": README, "rules": _rules()}},
+            "tool": {"driver": {"name": "iac-review", "rules": _rules()}},
             "artifacts": [
                 {
                     "location": {"uri": _uri(template.source.name)},

@@ -234,7 +234,8 @@ def calls(module: Module, others: Map[str, Module]) -> Iterator[Finding]:
     """Calls of modules that are among the files: what they lack, and what they give too much."""
     for block in module.calls.values():
         text = string(scalar_at(block.body.get("source")))
-        called = others.get(resolved(module.directory, text)) if text and text.startswith(".") else None
+        directory = resolved(module.directory, text) if text and text.startswith(".") else None
+        called = others.get(directory) if directory is not None else None
         if called is None or not called.complete:
             continue
         name = block.labels[0]
@@ -246,13 +247,15 @@ def calls(module: Module, others: Map[str, Module]) -> Iterator[Finding]:
                 yield Finding(MISSING_INPUT, entry.key.at, f"The module {name} has no variable {entry.name}.")
 
 
-def resolved(directory: str, relative: str) -> str:
-    """The directory that a relative one means."""
+def resolved(directory: str, relative: str) -> str | None:
+    """The directory that a relative one means; None for one that is outside of what was sent."""
     steps = [step for step in directory.split("/") if step]
     for step in relative.split("/"):
-        if step == ".." and steps:
+        if step == "..":
+            if not steps:
+                return None
             steps.pop()
-        elif step not in ("", ".", ".."):
+        elif step not in ("", "."):
             steps.append(step)
     return "/".join(steps)
 

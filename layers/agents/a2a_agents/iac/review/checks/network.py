@@ -248,6 +248,7 @@ PUBLIC_SWITCHES: Final = {
     "AWS::RDS::DBCluster": "PubliclyAccessible",
     "AWS::Redshift::Cluster": "PubliclyAccessible",
     "AWS::DMS::ReplicationInstance": "PubliclyAccessible",
+    "ALIYUN::RDS::DBInstance": "AllocatePublicConnection",
     "aws_db_instance": "publicly_accessible",
     "aws_rds_cluster_instance": "publicly_accessible",
     "aws_redshift_cluster": "publicly_accessible",

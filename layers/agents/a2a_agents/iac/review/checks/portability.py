@@ -107,6 +107,7 @@ OLD_ENGINES: Final = {
     "postgres": re.compile(r"(?:9|10|11|12)(?:\.\d+){0,2}"),
     "postgresql": re.compile(r"(?:9|10|11|12)(?:\.\d+){0,2}"),
     "aurora-postgresql": re.compile(r"(?:9|10|11|12)(?:\.\d+){0,2}"),
+    "redis": re.compile(r"[2-4]\.\d+(?:\.\d+)?"),
     "aurora": re.compile(r".*"),
     "aurora-mysql": re.compile(r"5\.[67].*"),
 }

@@ -217,11 +217,11 @@ def unencrypted(resource: Resource) -> Iterator[Finding]:
         nodes = [n for each in paths.split("|") for n in at_path(resource.properties, *each.split("."))]
         off = [node for node in nodes if is_false(resource.known(node))]
         if off or not nodes:
-            at = off[0].at if off else resource.at
-            yield Finding(rule, at, f"{resource.called} is not encrypted: {path} is not set.")
+            at, how = (off[0].at, "off") if off else (resource.at, "not set")
+            yield Finding(rule, at, f"{resource.called} is not encrypted: {path} is {how}.")
     where, switch = DISKS_INSIDE.get(resource.type, ((), ""))
     for disk in at_path(resource.properties, *where) if where else ():
-        if isinstance(disk, Mapping) and not any(disk.entry(name) for name in COPIES):
+        if isinstance(disk, Mapping) and not any(disk.entry(name) for name in (*COPIES, "Ref")):
             value = disk.get(switch)
             if value is None or is_false(resource.known(value)):
                 at = disk.at if value is None else value.at
@@ -332,8 +332,8 @@ def no_deletion_protection(resource: Resource) -> Iterator[Finding]:
         return
     value = resource.properties.get(name)
     if value is None or is_false(resource.known(value)):
-        at = resource.at if value is None else value.at
-        yield Finding(NO_DELETION_PROTECTION, at, f"{resource.called} can be deleted: {name} is not set.")
+        at, how = (resource.at, "not set") if value is None else (value.at, "off")
+        yield Finding(NO_DELETION_PROTECTION, at, f"{resource.called} can be deleted: {name} is {how}.")
 
 
 BACKUPS: Final[Map[str, str]] = {
