@@ -471,6 +471,30 @@ def test_an_agent_that_changes_its_state_until_its_time_is_up_fails_like_any_oth
         assert (text_of(world.get(task.id)) or "").startswith("The agent ran out of time.")
 
 
+def test_what_an_agent_said_in_time_counts_though_its_host_was_behind() -> None:
+    async def agent(turn: Turn) -> AsyncIterator[Update]:
+        for number in range(5):
+            yield Working(str(number))
+        await turn.checkpoint(1)
+
+    world = World(agent=agent)
+    task = world.send("m")
+
+    def remaining() -> float:
+        if world.load(task.id).position < 4:
+            return 60.0
+        for thread in threading.enumerate():
+            if thread.name == "agent":
+                thread.join(30)
+        return 1.0
+
+    with pytest.raises(TurnContinues):
+        run_turn(world.ports, world.watched, world.turn(task.id), remaining)
+
+    assert text_of(world.get(task.id)) == "4"
+    assert world.load(task.id).checkpoints == 1
+
+
 def test_an_agent_is_told_how_much_time_it_has_after_what_settling_takes() -> None:
     told: list[float] = []
 

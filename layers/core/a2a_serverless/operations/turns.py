@@ -47,8 +47,9 @@ STATES: dict[type, TaskState] = {
 SETTLING_TIME, SETTLING_SHARE = 3.0, 1 / 3
 """Seconds kept back at the end of an invocation to record how the turn ended; at most that share of it."""
 
-LAST_SHARE = 0.5
-"""The share of that time which is kept back even from an agent that has not come to its checkpoint."""
+LATE, LAST = 1 / 2, 1 / 4
+"""The shares of that time which are kept back even from an agent that is late for its checkpoint, and from
+what it has said already."""
 
 GRACE = 2.0
 """Seconds an agent that was cancelled gets to clean up."""
@@ -93,7 +94,7 @@ def run_turn(
     )
     running = Running(agent, turn, Filing(ports, key, recorder.writer).file)
     try:
-        ending = _attend(recorder, running, lambda: remaining() - kept_back * LAST_SHARE)
+        ending = _attend(recorder, running, remaining, kept_back)
         _conclude(ports, key, recorder, ending, save)
     except FencedError:
         ports.metrics.count("TurnFenced")
@@ -129,12 +130,15 @@ def _begin(ports: Ports, key: TurnKey, remaining: Callable[[], float]) -> Record
         return recorder
 
 
-def _attend(recorder: Recorder, running: Running, remaining: Callable[[], float]) -> Ending:
+def _attend(recorder: Recorder, running: Running, remaining: Callable[[], float], kept_back: float) -> Ending:
     """Record what the agent does until it ends, is fenced off, or runs out of time."""
-    while (left := remaining()) > 0:
-        update = running.next(min(left, recorder.flush_in(), recorder.look_in(), recorder.head_in()))
+    while (left := remaining()) > kept_back * LAST:
+        idle = left - kept_back * LATE
+        update = running.next(min(idle, recorder.flush_in(), recorder.look_in(), recorder.head_in()))
         if isinstance(update, Ended | Crashed | Paused):
             return update
+        if update is None and idle <= 0:
+            break
         if isinstance(update, Decision):
             _decide(recorder, update)
         elif update is not None:
