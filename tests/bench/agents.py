@@ -5,7 +5,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 
 from a2a_agents import echo
-from a2a_serverless.agent import AgentProfile, AgentSkill, ArtifactChunk, Part, Turn, Update
+from a2a_serverless.agent import AgentProfile, AgentSkill, ArtifactChunk, ArtifactFile, Part, Turn, Update
 
 profile = AgentProfile(
     name="Bench",
@@ -50,4 +50,33 @@ async def tell(said: str) -> AsyncIterator[Update]:
         await asyncio.sleep(float(pause))
 
 
-SCRIPTS: Mapping[str, Callable[[str], AsyncIterator[Update]]] = {"take": take, "tick": tick, "tell": tell}
+async def pack(said: str) -> AsyncIterator[Update]:
+    """`pack MB`: one file of so many megabytes."""
+
+    async def content() -> AsyncIterator[bytes]:
+        for number in range(int(said)):
+            yield number.to_bytes(4, "big") * (256 * 1024)
+
+    yield ArtifactFile("dump", content(), filename="dump.bin")
+
+
+async def shovel(said: str) -> AsyncIterator[Update]:
+    """`shovel MB`: one artifact of so many parts of a megabyte."""
+    for number in range(int(said)):
+        yield ArtifactChunk("heap", parts=[Part(raw=number.to_bytes(4, "big") * (256 * 1024))])
+
+
+async def write(said: str) -> AsyncIterator[Update]:
+    """`write KB`: one text of so many kilobytes."""
+    for number in range(int(said)):
+        yield ArtifactChunk("text", f"{number:8} " + "x" * 1014 + "\n")
+
+
+SCRIPTS: Mapping[str, Callable[[str], AsyncIterator[Update]]] = {
+    "take": take,
+    "tick": tick,
+    "tell": tell,
+    "pack": pack,
+    "shovel": shovel,
+    "write": write,
+}

@@ -49,6 +49,11 @@ class Stack:
             raise RuntimeError(answer)
         return answer["result"]
 
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return f"http://127.0.0.1:{self.port}"
+
     def connection(self) -> http.client.HTTPConnection:
         """A connection of one client."""
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
