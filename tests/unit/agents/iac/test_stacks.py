@@ -63,6 +63,19 @@ def event(
     return StackEvent(str(number), at, name, "ALIYUN::ECS::VPC", status, reason)
 
 
+def bomb(first: str, opens: str, closes: str) -> str:
+    """YAML in which every line is nine times the one before."""
+    lines = [f"b0: &b0 {first}"]
+    for number in range(1, 10):
+        before = ", ".join([f"*b{number - 1}"] * 9)
+        lines.append(f"b{number}: &b{number} {opens}{before}{closes}")
+    return "\n".join(lines)
+
+
+BOMB = bomb("[x]", "[", "]")
+MERGED = bomb("{x: 1}", "{<<: [", "]}")
+
+
 # Templates --------------------------------------------------------------------------------------------------
 
 

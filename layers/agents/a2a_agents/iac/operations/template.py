@@ -5,17 +5,20 @@ be believed blindly. A template that cannot be read here declares nothing.
 """
 
 import hashlib
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import yaml
-
 from a2a_agents.iac.operations.ros import Declared
+from a2a_agents.iac.review.json_nodes import read_json
+from a2a_agents.iac.review.nodes import Listing, Node, Scalar
+from a2a_agents.iac.review.nodes import Mapping as Nodes
+from a2a_agents.iac.review.reading import Unreadable
 from a2a_agents.iac.review.secret_names import is_secret_name
+from a2a_agents.iac.review.source import Source
+from a2a_agents.iac.review.yaml_nodes import read_yaml
 
 MOST_BYTES = 524_288
 """Bytes of a template that ROS takes."""
@@ -28,24 +31,6 @@ SENSITIVE = re.compile(
 
 MOST_STEPS = 20_000
 """Values of an expression that are looked at."""
-
-
-class _Loader(yaml.SafeLoader):
-    """YAML with the short forms of functions, such as `!Ref`, and nothing that makes objects."""
-
-
-def _function(loader: _Loader, suffix: str, node: yaml.Node) -> dict[str, Any]:
-    value: Any
-    if isinstance(node, yaml.ScalarNode):
-        value = loader.construct_scalar(node)
-    elif isinstance(node, yaml.SequenceNode):
-        value = loader.construct_sequence(node, deep=True)
-    elif isinstance(node, yaml.MappingNode):
-        value = loader.construct_mapping(node, deep=True)
-    return {suffix if suffix in ("Ref", "Condition") else f"Fn::{suffix}": value}
-
-
-_Loader.add_multi_constructor("!", _function)
 
 
 @dataclass(frozen=True)
@@ -65,7 +50,7 @@ class Template:
         """What the text says; empty when it cannot be read."""
         try:
             found = _read(self.text)
-        except (ValueError, yaml.YAMLError, RecursionError):
+        except (Unreadable, RecursionError):
             return {}
         return found if isinstance(found, Mapping) else {}
 
@@ -101,13 +86,23 @@ class Template:
 
 
 def _read(text: str) -> Any:  # noqa: ANN401  any JSON
-    """JSON, or YAML, which most of JSON is too; its own reader is faster and says what is wrong with it."""
+    """What a JSON or YAML text says; raises Unreadable, for a bomb too."""
+    source = Source("template", text)
     if text.lstrip().startswith("{"):
         try:
-            return json.loads(text)
-        except ValueError:
+            return _plain(read_json(source))
+        except Unreadable:
             pass
-    return yaml.load(text, Loader=_Loader)  # noqa: S506  a safe loader
+    return _plain(read_yaml(source))
+
+
+def _plain(node: Node) -> Any:  # noqa: ANN401  any JSON
+    """A tree without its places."""
+    if isinstance(node, Nodes):
+        return {entry.name: _plain(entry.value) for entry in node.entries}
+    if isinstance(node, Listing):
+        return [_plain(item) for item in node.items]
+    return node.value if isinstance(node, Scalar) else None
 
 
 def _members(content: Mapping[str, Any], section: str) -> Iterator[tuple[str, Any]]:
