@@ -28,6 +28,10 @@ IDS = (
     "16fd2706-8baf-433b-82eb-8c7fada847da",
     "886313e1-3b8a-4372-9b90-0c9aee199e5d",
 )
+BEGUN = re.compile(r"^(task \S+ of context \S+: )working$", re.MULTILINE)
+AT_WORK = re.compile(r"^working\n", re.MULTILINE)
+"""What is told or not, by how soon a turn begins."""
+
 ADDRESS = "http://127.0.0.1:8080"
 
 TYPED = (
@@ -52,6 +56,7 @@ def captures(url: str, here: Path) -> str:
         shown.append(f"$ {typed.replace('URL', url).replace('--task TASK', f'--task {task}')}\n{printed}")
         task = found[1].rstrip(":") if found else task
     text = "".join(shown).replace(url, ADDRESS)
+    text = AT_WORK.sub("", BEGUN.sub(r"\1submitted", text))
     ids = {found: IDS[number] for number, found in enumerate(dict.fromkeys(ID.findall(text)))}
     text = ID.sub(lambda found: ids[found[0]], text)
     return f"```console\n{TIME.sub('2026-11-30T12:00:00Z', text)}```\n"
