@@ -10,7 +10,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from a2a_agents.iac.review.hcl_nodes import on_one_line, read_hcl
+from a2a_agents.iac.review.hcl_nodes import read_hcl
+from a2a_agents.iac.review.hcl_texts import on_one_line
 from a2a_agents.iac.review.json_nodes import read_json
 from a2a_agents.iac.review.nodes import Expression, Listing, Mapping, Node, Scalar, walk
 from a2a_agents.iac.review.reading import Unreadable

@@ -4,6 +4,7 @@ What is read, looked for and said is in the modules beside this one, which run i
 """
 
 from collections.abc import AsyncIterator, Mapping
+from importlib.util import find_spec
 from typing import Any, Final
 
 from a2a_agents.iac.brought import Brought, TooMuch, brought, decoded, listed
@@ -28,6 +29,9 @@ ASKED: Final = (
 
 async def run(turn: Turn) -> AsyncIterator[Update]:
     """Gather the files, review them, tell what was found."""
+    if find_spec("yaml") is None:
+        yield Failed("Templates cannot be reviewed here: PyYAML is not part of this deployment.")
+        return
     try:
         given = await brought(turn)
     except TooMuch as why:

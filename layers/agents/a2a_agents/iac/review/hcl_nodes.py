@@ -6,14 +6,15 @@ through in loops; what is nested is limited.
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Final, cast
+from typing import cast
 
 import hcl2
 from lark import Token, Tree
 from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 from a2a_agents.iac.review.blocks import Block, HclFile
-from a2a_agents.iac.review.nodes import Entry, Expression, Listing, Mapping, Node, Scalar, Value
+from a2a_agents.iac.review.hcl_texts import interpolations, literal, on_one_line, unescaped
+from a2a_agents.iac.review.nodes import Entry, Expression, Listing, Mapping, Node, Scalar
 from a2a_agents.iac.review.reading import MOST_DEPTH, MOST_NODES, Unreadable
 from a2a_agents.iac.review.source import Source, Span
 
@@ -21,7 +22,6 @@ Branch = Tree[Token]
 
 CHAIN = ("get_attr_expr_term", "index_expr_term", "attr_splat_expr_term", "full_splat_expr_term")
 HEREDOC = re.compile(r"<<(-?)([A-Za-z][\w.-]*)\r?\n((?:.|\n)*?)[ \t]*\2\r?\n?\Z")
-WORDS: dict[str, Value] = {"true": True, "false": False, "null": None}
 
 
 def read_hcl(source: Source) -> HclFile:
@@ -39,43 +39,6 @@ def read_hcl(source: Source) -> HclFile:
             raise
         tree = _parsed(flat, source, 0)
     return _Converter(source).file(tree)
-
-
-OUTSIDE: Final = re.compile(
-    r"#[^\n]*|//[^\n]*|/\*.*?\*/|\""
-    r"|<<-?(?P<word>[A-Za-z][\w.-]*)\r?\n.*?^[ \t]*(?P=word)[ \t\r]*$",
-    re.DOTALL | re.MULTILINE,
-)
-INSIDE: Final = re.compile(r'\\.|\$\$\{|%%\{|[$%]\{|"', re.DOTALL)
-WITHIN: Final = re.compile(r'[{}"\n\r]')
-
-
-def on_one_line(text: str) -> str:
-    """The text with the ends of lines within the `${…}` of quoted texts made spaces; places stay the same."""
-    made = list(text)
-    braces: list[int] = []  # one number for every `${` we are in: how many brackets are open in it
-    quotes = 0
-    at = 0
-    while True:
-        inside = quotes > len(braces)
-        pattern = INSIDE if inside else WITHIN if braces else OUTSIDE
-        found = pattern.search(text, at)
-        if found is None:
-            return "".join(made)
-        at = found.end()
-        match found.group():
-            case '"':
-                quotes += -1 if inside else 1
-            case "${" | "%{" if inside:
-                braces.append(1)
-            case "{" if braces:
-                braces[-1] += 1
-            case "}" if braces:
-                braces[-1] -= 1
-                if not braces[-1]:
-                    braces.pop()
-            case "\n" | "\r" if braces:
-                made[found.start()] = " "
 
 
 def _parsed(text: str, source: Source, offset: int) -> Branch:
@@ -174,7 +137,7 @@ class _Converter:
     def plain(self, tree: Branch, _: int) -> Node:
         if tree.data == "identifier":
             return Expression(self._span(tree), names=(str(tree.children[0]),))
-        return Scalar(self._span(tree), _literal(str(tree.children[0])))
+        return Scalar(self._span(tree), literal(str(tree.children[0])))
 
     def tuple(self, tree: Branch, depth: int) -> Node:
         return Listing(self._span(tree), tuple(self.node(each, depth + 1) for each in _values(tree)))
@@ -257,7 +220,7 @@ class _Converter:
         for part in _branches(tree):
             inner = part.children[0]
             if isinstance(inner, Token):
-                pieces.append(Scalar(self._span(inner), _unescaped(str(inner)), quoted=True))
+                pieces.append(Scalar(self._span(inner), unescaped(str(inner)), quoted=True))
             elif inner.data in ("interpolation", "template_if_start", "template_for_start"):
                 pieces.append(self._made_of(inner, depth))
         if all(isinstance(piece, Scalar) for piece in pieces):
@@ -272,10 +235,10 @@ class _Converter:
         start = at.start + found.start(3)
         body = Span(self._source, start, start + len(found.group(3)))
         pieces: list[Node] = []
-        for literal, begins, ends in interpolations(body.text):
-            if literal:
+        for is_text, begins, ends in interpolations(body.text):
+            if is_text:
                 piece = Span(self._source, start + begins, start + ends)
-                pieces.append(Scalar(piece, _unescaped(piece.text, heredoc=True), quoted=True))
+                pieces.append(Scalar(piece, unescaped(piece.text, heredoc=True), quoted=True))
             else:
                 pieces.append(self._interpolation(start + begins, start + ends, depth))
         if all(isinstance(piece, Scalar) for piece in pieces):
@@ -332,45 +295,6 @@ LOOSE = frozenset(
 """Parts of the grammar that hold expressions and are none."""
 
 
-def interpolations(text: str) -> Iterator[tuple[bool, int, int]]:
-    """The literal stretches of a template's text (True), and the insides of its `${…}` (False)."""
-    at = begins = 0
-    while True:
-        opens = text.find("${", at)
-        if opens < 0:
-            break
-        if text[:opens].endswith("$"):  # `$${` is how `${` itself is written
-            at = opens + 2
-            continue
-        closes = _closing(text, opens + 2)
-        if closes < 0:
-            break
-        if opens > begins:
-            yield True, begins, opens
-        yield False, opens + 2, closes
-        at = begins = closes + 1
-    if begins < len(text):
-        yield True, begins, len(text)
-
-
-MOST_INTERPOLATION = 10_000
-"""Characters of one `${…}`."""
-
-
-def _closing(text: str, at: int) -> int:
-    depth = 1
-    quoted = False
-    for offset in range(at, min(len(text), at + MOST_INTERPOLATION)):
-        character = text[offset]
-        if character == '"' and text[offset - 1] != "\\":
-            quoted = not quoted
-        elif not quoted and character in "{}":
-            depth += 1 if character == "{" else -1
-            if depth == 0:
-                return offset
-    return -1
-
-
 def _branches(tree: Branch) -> Iterator[Branch]:
     return (each for each in tree.children if isinstance(each, Tree))
 
@@ -385,27 +309,3 @@ def _label(tree: Branch) -> str:
     if tree.data == "string":
         return "".join(tokens[1:-1])
     return tokens[-1] if tokens else ""
-
-
-def _literal(text: str) -> Value:
-    if text in WORDS:
-        return WORDS[text]
-    if re.fullmatch(r"-?[0-9]{1,100}", text):
-        return int(text)
-    return text
-
-
-ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))|\$\$\{|%%\{", re.DOTALL)
-ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
-
-
-def _unescaped(text: str, *, heredoc: bool = False) -> str:
-    if heredoc:
-        return text.replace("$${", "${").replace("%%{", "%{")
-
-    def plain(found: re.Match[str]) -> str:
-        if found.group(1):
-            return chr(int(found.group(1), 16)).encode("utf-8", "replace").decode()
-        return ESCAPED.get(found.group(2), found.group(2)) if found.group(2) else found.group()[1:]
-
-    return ESCAPE.sub(plain, text)

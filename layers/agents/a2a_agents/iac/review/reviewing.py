@@ -7,8 +7,18 @@ from importlib import import_module
 from pathlib import PurePosixPath
 from typing import Final
 
+from a2a_agents.iac.review.checks import (
+    buckets,
+    encryption,
+    keeping,
+    policies,
+    portability,
+    ports,
+    reach,
+    required,
+    secrets,
+)
 from a2a_agents.iac.review.checks import documents as document_checks
-from a2a_agents.iac.review.checks import network, policies, portability, required, secrets, storage
 from a2a_agents.iac.review.corrections import corrected
 from a2a_agents.iac.review.documents import Document, kind_of
 from a2a_agents.iac.review.findings import Finding, Kind
@@ -22,19 +32,19 @@ from a2a_agents.iac.review.yaml_nodes import read_yaml
 
 RESOURCE_CHECKS: Final = (
     required.missing_properties,
-    network.open_ports,
-    network.public_databases,
-    network.open_networks,
-    network.plain_http,
+    ports.open_ports,
+    reach.public_databases,
+    reach.open_networks,
+    reach.plain_http,
     policies.policies,
     policies.attached,
-    storage.public_buckets,
-    storage.public_allowed,
-    storage.unencrypted_buckets,
-    storage.unencrypted,
-    storage.no_deletion_policy,
-    storage.no_deletion_protection,
-    storage.no_backup,
+    buckets.public_buckets,
+    buckets.public_allowed,
+    buckets.unencrypted_buckets,
+    encryption.unencrypted,
+    keeping.no_deletion_policy,
+    keeping.no_deletion_protection,
+    keeping.no_backup,
     portability.fixed_choices,
     portability.outdated,
 )

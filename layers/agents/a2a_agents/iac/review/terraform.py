@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePosixPath
 
 from a2a_agents.iac.review.blocks import HclFile
+from a2a_agents.iac.review.checks import buckets, policies, portability, secrets
 from a2a_agents.iac.review.checks import modules as checks
-from a2a_agents.iac.review.checks import policies, portability, secrets, storage
 from a2a_agents.iac.review.findings import Finding
 from a2a_agents.iac.review.hcl_nodes import read_hcl
 from a2a_agents.iac.review.modules import Module
@@ -52,7 +52,7 @@ def of_module(module: Module, resource_checks: Sequence[ResourceCheck]) -> Itera
     for check in checks.CHECKS:
         yield from check(module)
     yield from secrets.in_module(module)
-    yield from storage.in_module(module)
+    yield from buckets.in_module(module)
     yield from portability.terraform_version(module)
     for document in module.data:
         yield from policies.policies(document)
