@@ -140,6 +140,27 @@ def test_without_permission_nothing_is_changed(desk: Desk, ros: FakeRos) -> None
     assert ros.effects == {}
 
 
+@pytest.mark.parametrize("word", ["no", "Cancel."])
+def test_a_plain_no_denies(desk: Desk, ros: FakeRos, word: str) -> None:
+    happened = desk.say(CREATE, word, allow=None, files=FILES)
+
+    assert happened.state is TaskState.REJECTED
+    assert ros.effects == {}
+
+
+def test_a_message_that_made_no_sense_is_forgotten(desk: Desk, ros: FakeRos) -> None:
+    happened = desk.say(Part(data={"action": "create", "region": 7}), CREATE, files=FILES)
+
+    assert [turn.state for turn in happened.turns][::2] == [TaskState.INPUT_REQUIRED, TaskState.COMPLETED]
+    assert ros.effects == {"CreateStack": 1}
+
+
+def test_what_another_version_of_the_agent_remembered_is_forgotten(desk: Desk) -> None:
+    happened = desk.say(f"list stacks in {REGION}", state={KEY: {"task": 7, "plan": "x"}})
+
+    assert happened.state is TaskState.COMPLETED
+
+
 def test_another_message_is_no_permission(desk: Desk, ros: FakeRos) -> None:
     happened = desk.say(CREATE, "yes, of course", "allow_once", allow=None, files=FILES)
 

@@ -10,7 +10,7 @@ from a2a_agents.iac.generation import writing
 from a2a_agents.iac.generation.checking import Files, Report, UnreviewedError, checker
 from a2a_agents.iac.generation.drafts import MOST_FILE, MOST_FILES, Drafts, NotDoneError, check_name
 from a2a_agents.iac.generation.inventory import unassociated
-from a2a_agents.iac.generation.memory import MOST_REMEMBERED, Memory
+from a2a_agents.iac.generation.memory import KEY, MOST_REMEMBERED, Memory
 from a2a_agents.iac.generation.model import Call, Delta, ModelError, Said, Tokens
 from a2a_agents.iac.generation.problems import MOST_TOLD, Problem, Weight, errors, told
 from a2a_agents.iac.generation.writing import MOST_REPAIRS, artifact_id, write
@@ -385,6 +385,12 @@ def test_a_task_goes_on_from_every_checkpoint_with_what_it_had() -> None:
     assert happened.turns[0].segments > 1
     assert len(model.heard) == len(scripts)
     assert happened.texts["template.yaml"] == GOOD
+
+
+def test_what_another_version_of_the_agent_remembered_is_forgotten() -> None:
+    happened = said(ScriptedModel([writes(), DONE]), state={KEY: {"steps": "many"}})
+
+    assert happened.state is TaskState.COMPLETED
 
 
 def test_what_is_remembered_is_bounded_and_files_are_not_forgotten() -> None:

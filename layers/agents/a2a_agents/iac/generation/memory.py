@@ -5,7 +5,7 @@ Kept as JSON in `Turn.state`, within a limit: what is too much of the conversati
 
 from typing import Self
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
 from a2a_agents.iac.generation.instructions import EDIT, WRITE, Language
 from a2a_agents.iac.generation.model import Said
@@ -40,7 +40,11 @@ class Memory(BaseModel):
     @classmethod
     def of(cls, turn: Turn) -> Self:
         """What is remembered, as this task begins with it or goes on."""
-        kept = cls.model_validate(turn.state.get(KEY) or {})
+        try:
+            kept = cls.model_validate(turn.state.get(KEY) or {})
+        except ValidationError:
+            # Of another version of this agent.
+            return cls(task=turn.task_id)
         return kept if kept.task == turn.task_id else cls(task=turn.task_id, region=kept.region)
 
     def save(self, turn: Turn) -> None:

@@ -5,14 +5,21 @@ may be kept nowhere else.
 """
 
 import re
+from contextlib import suppress
 from urllib.parse import unquote
 
 from a2a_agents.iac.operations.actions import Action
 from a2a_agents.iac.operations.endings import Ends
 from a2a_agents.iac.operations.memory import Memory
 from a2a_agents.iac.operations.template import MOST_BYTES
-from a2a_agents.iac.operations.wishes import Heard, Wish, heard, is_decision
-from a2a_serverless.agent import Failed, InputRequired, Message, Turn
+from a2a_agents.iac.operations.wishes import (
+    Heard,
+    UnreadableWishError,
+    Wish,
+    heard,
+    is_decision,
+)
+from a2a_serverless.agent import Failed, InputRequired, Message, Rejected, Turn
 from a2a_serverless.protocol.objects import Role
 
 YES = frozenset({"yes", "y", "ok", "okay", "do", "please", "please do", "do it", "yes please", "好", "是"})
@@ -29,12 +36,13 @@ REPAIR, STACK = "repair", "stack"
 
 def parameters(turn: Turn) -> list[tuple[str, str]]:
     """The parameters that the caller has given in this task, in order: of one name the last counts."""
-    said = [
-        heard(message).parameters
-        for message in (*turn.history, turn.message)
-        if message.role is Role.USER and not is_decision(message)
-    ]
-    return [given for parameters in said for given in parameters.items()]
+    given: list[tuple[str, str]] = []
+    for message in (*turn.history, turn.message):
+        if message.role is Role.USER and not is_decision(message):
+            # One that made no sense was said to when it came.
+            with suppress(UnreadableWishError):
+                given += heard(message).parameters.items()
+    return given
 
 
 async def hear(turn: Turn, memory: Memory) -> None:
@@ -55,6 +63,10 @@ async def hear(turn: Turn, memory: Memory) -> None:
         if attachment.source.startswith(FILE)
     }
     said = heard(message, files)
+    if memory.plan is not None and _bare(message).lower() in NO:
+        stack = memory.plan.stack
+        memory.done()
+        raise Ends(Rejected(f"Not allowed: nothing was changed on stack {stack}."))
     wish = _answered(memory, _bare(message), said)
     if said.several and wish.action is None:
         meant = " or ".join(action.value for action in said.several)

@@ -7,7 +7,7 @@ the messages of the task have those, and another task asks for them again.
 import hashlib
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from a2a_agents.iac.operations.actions import Action
 from a2a_agents.iac.operations.wishes import Wish
@@ -77,7 +77,11 @@ class Memory(BaseModel):
     @classmethod
     def of(cls, turn: Turn) -> Self:
         """What is remembered, as this task begins with it or goes on."""
-        kept = cls.model_validate(turn.state.get(KEY) or {})
+        try:
+            kept = cls.model_validate(turn.state.get(KEY) or {})
+        except ValidationError:
+            # Of another version of this agent.
+            return cls(task=turn.task_id)
         if kept.task == turn.task_id:
             return kept
         return cls(task=turn.task_id, region=kept.region, stack=kept.stack, earlier=kept.plan or kept.earlier)
