@@ -142,6 +142,8 @@ def everything(today: Day) -> None:
     for path in ("/.well-known/agent-card.json", "/.well-known/jwks.json"):
         assert today.http.get(path).status_code == 200
     big = {binding: talk(today, binding) for binding in BINDINGS}
+    for context, binding in enumerate(BINDINGS):
+        files(today, binding, f"filed-{context}")
     today.until_made("fanout", "events:PutEvents")
     webhooks(today)
     assert today.http.get("/.well-known/jwks.json").json()["keys"]
@@ -164,6 +166,17 @@ def talk(today: Day, binding: str) -> Any:
         today.delete(signed)  # or it would be signed only once
     assert "signatures" in today.call(binding, "GetExtendedAgentCard")
     return big
+
+
+def files(today: Day, binding: str, context: str) -> None:
+    """A caller uploads a file, and the agent is sent it."""
+    described = {"name": "notes.txt", "mediaType": "text/plain", "byteSize": 5}
+    offered = today.http.post(f"/contexts/{context}/files", json=described).json()
+    upload = offered["upload"]
+    answer = httpx.request(upload["method"], upload["url"], headers=upload["headers"], content=b"notes")
+    assert answer.status_code == 200
+    task = today.send(binding, {"text": "echo"}, offered["part"], contextId=context)
+    assert task["status"]["state"] == "TASK_STATE_COMPLETED"
 
 
 def webhooks(today: Day) -> None:
