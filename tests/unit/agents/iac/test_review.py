@@ -10,7 +10,15 @@ from typing import Any
 import pytest
 
 from a2a_agents.iac import agent
-from a2a_agents.iac.review.process import BROKE_OFF, NOT_IN_TIME, Reviewed, reviewed
+from a2a_agents.iac.review.process import (
+    BROKE_OFF,
+    LEAST_MEMORY,
+    MOST_MEMORY,
+    NOT_IN_TIME,
+    Reviewed,
+    memory,
+    reviewed,
+)
 from a2a_serverless.agent import Message, Part
 from a2a_serverless.agent.rehearsal import TaskState, rehearse
 from a2a_serverless.protocol.objects import Role
@@ -174,6 +182,15 @@ def test_a_process_that_breaks_off_is_said_to_have(tmp_path: Path, monkeypatch: 
     result = asyncio.run(reviewed({"a.tf": TERRAFORM * 10_000}, seconds=60, lint=True, module="breaks_off"))
 
     assert result.failed == BROKE_OFF
+
+
+def test_a_review_takes_no_more_than_its_function_has_left() -> None:
+    mebibyte = 1024 * 1024
+
+    assert memory({}) == MOST_MEMORY
+    assert memory({"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "128"}) == LEAST_MEMORY
+    assert memory({"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "1024"}) == 896 * mebibyte
+    assert memory({"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "10240"}) == MOST_MEMORY
 
 
 def test_a_reviewing_process_is_given_no_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -18,8 +18,6 @@ from a2a_agents.iac.review.reviewing import Review, review
 from a2a_agents.iac.review.source import Source
 from a2a_agents.iac.review.told import counted, markdown, sarif
 
-MOST_MEMORY: Final = 1536 * 1024 * 1024
-"""Bytes of address space. cfn-lint takes a third of it."""
 MOST_CPU_SECONDS: Final = 120
 
 TOO_DEEP: Final = "The files are too deeply nested to be reviewed."
@@ -30,14 +28,12 @@ UNFINISHED: Final = "cfn-lint did not finish: our own rules alone looked at Clou
 
 def main() -> int:
     """Read, review, answer."""
-    resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU_SECONDS, MOST_CPU_SECONDS))
-    if (
-        sys.platform == "linux"
-    ):  # elsewhere the limit is not kept, or forbids what the interpreter has already
-        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what libraries print is no answer
     given = json.load(sys.stdin.buffer)
+    resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU_SECONDS, MOST_CPU_SECONDS))
+    if sys.platform == "linux":  # elsewhere the limit is not kept, or forbids what is there already
+        resource.setrlimit(resource.RLIMIT_AS, (given["memory"], given["memory"]))
     try:
         found = review([Source(file["name"], file["text"]) for file in given["files"]])
     except RecursionError:

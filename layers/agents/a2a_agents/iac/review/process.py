@@ -13,6 +13,19 @@ MODULE: Final = "a2a_agents.iac.review"
 PASSED_ON: Final = ("PATH", "LD_LIBRARY_PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "COVERAGE_PROCESS_START")
 """Variables that a reviewing process has. Credentials are not among them."""
 
+MOST_MEMORY: Final = 1536 * 1024 * 1024
+"""Bytes of address space of a review, cfn-lint included, where there is so much."""
+LEAST_MEMORY: Final = 384 * 1024 * 1024
+OWN_MEMORY: Final = 128 * 1024 * 1024
+"""What the agent's own process keeps of its function's memory."""
+
+
+def memory(environment: Mapping[str, str]) -> int:
+    """Bytes that a review may take: what its function leaves, so that the review breaks and not the turn."""
+    size = int(environment.get("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "0")) * 1024 * 1024
+    return min(MOST_MEMORY, max(LEAST_MEMORY, size - OWN_MEMORY)) if size else MOST_MEMORY
+
+
 MOST_ANSWER: Final = 64 * 1024 * 1024
 """Bytes of one answer: a report, and corrected copies of what was sent."""
 
@@ -67,7 +80,11 @@ async def _talk(
     *,
     lint: bool,
 ) -> None:
-    asked = {"files": [{"name": name, "text": text} for name, text in files.items()], "lint": lint}
+    asked = {
+        "files": [{"name": name, "text": text} for name, text in files.items()],
+        "lint": lint,
+        "memory": memory(os.environ),
+    }
     if process.stdin is None or process.stdout is None:
         return
     with suppress(BrokenPipeError, ConnectionResetError):
