@@ -11,12 +11,14 @@ from a2a_serverless.agent import (
     Agent,
     Artifact,
     ArtifactChunk,
+    Failed,
     InputRequired,
     MemoryWorkspace,
     Part,
     Permission,
     Turn,
     Update,
+    WorkspaceFullError,
 )
 from a2a_serverless.agent.rehearsal import TaskState, rehearse
 from a2a_serverless.frameworks.conversations import (
@@ -165,6 +167,38 @@ def test_older_exchanges_make_room_for_a_run_that_waits() -> None:
     updates_of(echoing(ASK, remembers=2_500, run="x" * 500), turn("c", state=state))
 
     assert [exchange[0]["user"][0] for exchange in state["memory"]["exchanges"]] == ["b"]
+
+
+class Full(MemoryWorkspace):
+    """A workspace that takes nothing more."""
+
+    async def write(self, *_: Any, **__: Any) -> Any:
+        raise WorkspaceFullError
+
+
+def test_what_the_workspace_has_no_room_for_is_not_remembered() -> None:
+    state: dict[str, Any] = {}
+    for text in ("a", "b" * LONG):
+        updates_of(echoing(), turn(text, state=state, workspace=Full()))
+    assert [exchange[0]["user"] for exchange in state["memory"]["exchanges"]] == ["a"]
+
+    (failed,) = updates_of(echoing(ASK, run="x" * LONG), turn("c", state=state, workspace=Full()))
+    assert isinstance(failed, Failed)
+    assert failed.text == "The agent has a question, but too much to remember until it is answered."
+
+
+def test_what_a_framework_keeps_besides_messages_is_forgotten_when_it_alone_is_too_much() -> None:
+    rests: list[Any] = []
+
+    async def run(_: Turn, earlier: Earlier, __: Response) -> AsyncGenerator[Step, None]:
+        rests.append(earlier.rest)
+        yield Over(
+            [{"user": "a"}], lambda _: True, rest={"size": len(rests), "filled": "x" * 600 * len(rests)}
+        )
+
+    rehearse(bridged(run, failures={}, memory="memory", remembers=1_000), "a", "b", "c")
+
+    assert [rest and rest["size"] for rest in rests] == [None, 1, None]
 
 
 def test_a_run_whose_files_are_gone_says_so() -> None:

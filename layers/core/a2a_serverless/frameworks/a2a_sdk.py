@@ -31,7 +31,7 @@ from a2a_serverless.agent import (
     Update,
     Working,
 )
-from a2a_serverless.frameworks.messages import RefusedError
+from a2a_serverless.frameworks.messages import FILES, RefusedError, read
 
 PATIENCE = 0.5
 """Seconds that an executor gets for each step of its end; a host gives it two in all."""
@@ -120,9 +120,10 @@ async def request_context(turn: Turn) -> RequestContext:
     after a question is the current task, with what was said and made up to now; a new one is not there yet.
     """
     message = ParseDict(turn.message.to_dict(), pb.Message())
-    for part in message.parts:
-        if part.WhichOneof("content") == "url" and part.url.startswith("file:///"):
-            part.raw = await _read(turn, part.url.removeprefix("file:///"))
+    attached = {attachment.part: attachment for attachment in turn.attachments}
+    for index, part in enumerate(message.parts):
+        if part.WhichOneof("content") == "url" and part.url.startswith(FILES):
+            part.raw = (await read(turn.message.parts[index], index, attached)).content
     modes = pb.SendMessageConfiguration(accepted_output_modes=turn.accepted_output_modes)
     call = ServerCallContext(
         state={"turn": turn},
@@ -136,13 +137,6 @@ async def request_context(turn: Turn) -> RequestContext:
         context_id=turn.context_id,
         task=_current_task(turn) if turn.history else None,
     )
-
-
-async def _read(turn: Turn, name: str) -> bytes:
-    try:
-        return await turn.workspace.read(name)
-    except (FileNotFoundError, ValueError):
-        raise RefusedError(f"This conversation has no file {name!r}.") from None
 
 
 def _current_task(turn: Turn) -> pb.Task:

@@ -12,7 +12,17 @@ from contextlib import aclosing
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from a2a_serverless.agent import Agent, Failed, InputRequired, Part, Permission, Rejected, Turn, Update
+from a2a_serverless.agent import (
+    Agent,
+    Failed,
+    InputRequired,
+    Part,
+    Permission,
+    Rejected,
+    Turn,
+    Update,
+    WorkspaceFullError,
+)
 from a2a_serverless.frameworks.keeping import bring_back, names, put_away, sizes, tidy
 from a2a_serverless.frameworks.messages import RefusedError, Response, answer
 
@@ -31,6 +41,7 @@ TOO_MANY_STEPS = "The agent gave up after too many steps."
 REFUSED = "The model refused to answer."
 CUT_SHORT = "The answer was cut short: it had reached the model's greatest length."
 NOT_ALLOWED = "The agent's rules do not allow this."
+TOO_MUCH = "The agent has a question, but too much to remember until it is answered."
 
 
 class NotDoneError(Exception):
@@ -204,7 +215,10 @@ class Conversation:
 
     async def wait(self, stopped: Stopped) -> None:
         """Remember a run that waits for answers; raises NotDoneError when it is too big for that."""
-        run = await put_away(self._turn.workspace, stopped.run)
+        try:
+            run = await put_away(self._turn.workspace, stopped.run)
+        except WorkspaceFullError:
+            raise NotDoneError(TOO_MUCH) from None
         questions = [asdict(each) for each in stopped.questions]
         self._waiting.pop(self._turn.task_id, None)
         self._waiting[self._turn.task_id] = {"run": run, "questions": questions, "answers": {}, "asked": None}
@@ -212,7 +226,7 @@ class Conversation:
             del self._waiting[task_id]
         self._drop_exchanges()
         if self._is_too_much():
-            raise NotDoneError("The agent has a question, but too much to remember until it is answered.")
+            raise NotDoneError(TOO_MUCH)
         self._write()
 
     async def keep(self, over: Over) -> None:
@@ -223,10 +237,12 @@ class Conversation:
                 split.append([])
             split[-1].append(message)
         resumed = self._waiting.pop(self._turn.task_id, None) is not None
-        kept = [await put_away(self._turn.workspace, each) for each in (split[-1:] if resumed else split)]
-        self._exchanges = [*self._exchanges, *kept] if resumed else kept
-        self._rest = await put_away(self._turn.workspace, over.rest)
+        kept = [await self._put_away(each) for each in (split[-1:] if resumed else split)]
+        self._exchanges = [each for each in [*(self._exchanges if resumed else ()), *kept] if each]
+        self._rest = await self._put_away(over.rest)
         self._drop_exchanges()
+        if self._is_too_much():
+            self._rest = None
         self._write()
         if self._had_files or names(self._kept()):
             await tidy(self._turn.workspace, self._kept())
@@ -237,6 +253,13 @@ class Conversation:
         if too_long:
             self._exchanges = self._exchanges[(len(self._exchanges) + 1) // 2 :]
         self._write()
+
+    async def _put_away(self, value: Any) -> Any:  # noqa: ANN401  as above
+        """The value as it is kept; None when the conversation has no room for its files."""
+        try:
+            return await put_away(self._turn.workspace, value)
+        except WorkspaceFullError:
+            return None
 
     def _drop_exchanges(self) -> None:
         while self._exchanges and self._is_too_much():

@@ -7,17 +7,23 @@ remembers nothing.
 
 import json
 import mimetypes
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
 from pydantic_core import from_json, to_json
 
-from a2a_serverless.agent import ArtifactChunk, Message, Part, Turn
+from a2a_serverless.agent import ArtifactChunk, Attachment, Message, Part, Turn
 
 TEXTUAL = ("text/", "application/json", "application/xml", "application/yaml", "application/x-yaml")
 """How media types begin whose content is text; the others end in +json and the like."""
+
+
+FILES = "file:///"
+"""How addresses of files of the conversation begin."""
+
+OCTETS = "application/octet-stream"
 
 
 class RefusedError(Exception):
@@ -42,28 +48,34 @@ async def given(turn: Turn) -> list[str | File]:
 
     Raises RefusedError for what cannot be read.
     """
-    return [await _given(turn, part, number) for number, part in enumerate(turn.message.parts, start=1)]
+    attached = {attachment.part: attachment for attachment in turn.attachments}
+    return [await _given(part, index, attached) for index, part in enumerate(turn.message.parts)]
 
 
-async def _given(turn: Turn, part: Part, number: int) -> str | File:
-    match part.which():
-        case "text":
-            return part.text or ""
-        case "data":
-            return json.dumps(part.data, ensure_ascii=False)
-        case "raw":
-            name, content = part.filename or f"file-{number}", part.raw or b""
-        case _:
-            name = unquote((part.url or "").removeprefix("file:///"))
-            if name == part.url:
-                raise RefusedError("The agent reads files of this conversation, not other addresses.")
-            try:
-                content = await turn.workspace.read(name)
-            except (FileNotFoundError, ValueError):
-                raise RefusedError(f"This conversation has no file {name!r}.") from None
-    media_type = part.media_type or mimetypes.guess_type(name)[0] or "application/octet-stream"
-    text = _text(content, media_type.partition(";")[0].strip().lower())
-    return f"{name}:\n{text}" if text is not None else File(content, media_type, name)
+async def _given(part: Part, index: int, attached: Mapping[int, Attachment]) -> str | File:
+    if part.text is not None:
+        return part.text
+    if part.which() == "data":
+        return json.dumps(part.data, ensure_ascii=False)
+    file = await read(part, index, attached)
+    text = _text(file.content, file.media_type.partition(";")[0].strip().lower())
+    return f"{file.name}:\n{text}" if text is not None else file
+
+
+async def read(part: Part, index: int, attached: Mapping[int, Attachment]) -> File:
+    """The content of a part that is neither text nor data; raises RefusedError when there is none."""
+    attachment = attached.get(index)
+    if attachment is None:
+        if part.url and part.url.startswith(FILES):
+            raise RefusedError(f"This conversation has no file {unquote(part.url.removeprefix(FILES))!r}.")
+        raise RefusedError("The agent reads files of this conversation, not other addresses.")
+    named = unquote(attachment.source.removeprefix(FILES)) if attachment.source.startswith(FILES) else None
+    name = named or attachment.filename or f"file-{index + 1}"
+    media_type = attachment.media_type
+    if media_type == OCTETS:
+        media_type = mimetypes.guess_type(name)[0] or OCTETS
+    content = part.raw if part.raw is not None else await attachment.read()
+    return File(content, media_type, name)
 
 
 def _text(content: bytes, media_type: str) -> str | None:
