@@ -1,8 +1,9 @@
 """The files a turn is about: what its messages bring, in any of the ways a message can bring something.
 
-Text, fenced or bare; files as bytes or by reference; archives; the conversation's own files when the messages
-bring none, or those under the prefix that `metadata.workspace` names. Later ones replace earlier ones of the
-same name, so that an answer to a question can add to what was sent before it.
+Text, fenced or bare; files as bytes or by reference; archives; those of the conversation's own files under
+the prefix that `metadata.workspace` names. Where the messages bring none, all of the conversation's own;
+where there are none, what was sent for the task before. Later ones replace earlier ones of the same name,
+so that an answer to a question can add to what was sent before it.
 """
 
 import json
@@ -85,6 +86,12 @@ async def brought(turn: Turn) -> Brought:
         await _workspace(turn, prefix, found)
     elif not found.files:
         await _workspace(turn, "", found)
+        for task in reversed(turn.earlier_tasks if not found.files else ()):
+            for message in task.history:
+                if message.role == "ROLE_USER":
+                    await _message(turn, message, found)
+            if found.files:
+                break
     return found
 
 

@@ -116,6 +116,19 @@ def test_without_a_template_it_asks_and_takes_the_answer() -> None:
     assert [turn.state for turn in happened.turns] == [TaskState.INPUT_REQUIRED, TaskState.COMPLETED]
 
 
+def test_what_was_sent_is_kept_over_the_question_which_skill_is_meant() -> None:
+    happened = rehearse(agent, f"Review this and convert it, please.\n```hcl\n{TERRAFORM}```", "iac_review")
+
+    assert [turn.state for turn in happened.turns] == [TaskState.INPUT_REQUIRED, TaskState.COMPLETED]
+    assert happened.text == "Reviewed main.tf: 1 error."
+
+
+def test_what_was_reviewed_can_be_converted_without_sending_it_again() -> None:
+    happened = rehearse(agent, f"Review this.\n```hcl\n{TERRAFORM}```", "Now convert it to ROS, too.")
+
+    assert happened.text == "Packed main.tf into one ROS template (Aliyun::OpenTofu-v1.8)."
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [
