@@ -160,6 +160,20 @@ def test_what_a_model_gets_wrong_it_is_told(called: dict[str, Any], said: str) -
     assert text_of(happened) == "Sorry."
 
 
+def test_input_that_is_no_json_is_told_to_the_model() -> None:
+    def script(asked: Mapping[str, Any]) -> list[Frame]:
+        if returned(asked):
+            return [*text("Sorry.")]
+        start, opened, begun, _rest, *end = answer(call("weigh", item="cup"))
+        return [start, opened, begun, *end]
+
+    happened, bedrock = served(script, "Go", tools=[weigh])
+
+    ((said, status),) = returned(bedrock.requests[1])
+    assert (status, "not JSON" in said) == ("error", True)
+    assert text_of(happened) == "Sorry."
+
+
 def test_tools_may_be_async_are_given_the_turn_and_return_json() -> None:
     async def who(turn: Turn, times: int) -> dict[str, Any]:
         """Say who calls."""

@@ -24,6 +24,7 @@ from pydantic import Field
 from a2a_serverless.agent import ArtifactChunk, Part, Permission, Thinking, Turn, Usage, Working
 from a2a_serverless.agent.rehearsal import TaskState, rehearse
 from a2a_serverless.frameworks import langgraph
+from a2a_serverless.frameworks.messages import Response
 from tests.unit.frameworks.callers import (
     PNG,
     Endless,
@@ -244,6 +245,36 @@ def test_images_and_json_reach_the_model_and_stay_in_the_conversation() -> None:
     assert first[0] == first[1]
     assert [block["type"] for block in first[0]] == ["text", "text", "image"]
     assert len(happened.files) == 1
+
+
+def test_a_document_is_a_file_with_its_name() -> None:
+    model = Scripted(script=echo)
+    sent = Part(raw=b"%PDF", media_type="application/pdf", filename="bill.pdf")
+    rehearse(langgraph.agent(chatting(model)), sent)
+
+    ((heard_first, *_),) = model.heard
+    assert [(block["type"], block["filename"]) for block in heard_first] == [("file", "bill.pdf")]
+
+
+def test_messages_go_on_where_nothing_else_is_left_of_a_graph() -> None:
+    served = langgraph.agent(serving())
+    state: dict[str, Any] = {}
+    updates_of(served, turn("one", state=state))
+    state["langgraph"]["rest"] = None
+
+    assert "".join(chunks_of(updates_of(served, turn("two", state=state)))) == "I heard one and two"
+
+
+def test_a_message_whose_end_no_model_told_is_whole_when_its_tools_answer() -> None:
+    telling = langgraph._Telling(Response(turn("Go")))
+    calls_tool = {"name": "weigh", "args": "{}", "id": "call-1", "index": 0}
+    piece = AIMessageChunk("I look.", id="m", tool_call_chunks=[calls_tool])
+    told = [
+        *telling.told("messages", (piece, {})),
+        *telling.told("messages", (ToolMessage("300 g", tool_call_id="call-1"), {})),
+    ]
+
+    assert tools_of(told) == [("call", "weigh", None), ("call", "weigh", {}), ("result", "weigh", "300 g")]
 
 
 @pytest.mark.parametrize("media_type", ["application/zip", "application/octet-stream"])

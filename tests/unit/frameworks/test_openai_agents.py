@@ -314,6 +314,32 @@ def test_two_callers_at_once_hear_nothing_of_each_other() -> None:
     )
 
 
+def test_what_a_tool_returns_may_be_the_answer() -> None:
+    @function_tool
+    def weigh() -> str:
+        """Weigh it."""
+        return "300 g"
+
+    served = serving(lambda _: [call("weigh")], tools=[weigh], tool_use_behavior="stop_on_first_tool")
+
+    assert text_of(rehearse(openai_agents.agent(served), "How heavy?")) == "300 g"
+
+
+def test_a_call_whose_input_is_no_json_is_shown_as_it_is() -> None:
+    @function_tool
+    def weigh(item: str) -> str:
+        """Weigh it."""
+        return item
+
+    def script(items: Sequence[dict[str, Any]]) -> list[Any]:
+        wrong = function_call("weigh", "a cup", call_id="call-1")
+        return [assistant_message("Sorry.")] if returned(items) else [wrong]
+
+    told = tools_of(updates_of(openai_agents.agent(serving(script, tools=[weigh])), turn("How heavy?")))
+
+    assert ("call", "weigh", {"input": "a cup"}) in told
+
+
 def test_agents_hand_over_to_each_other() -> None:
     other = Agent[Any]("Other", model=model(lambda _: [assistant_message("I am the other.")]))
     first = serving(lambda _: [call("transfer_to_other")], handoffs=[other])

@@ -206,6 +206,15 @@ def test_a_structured_result_is_json() -> None:
     assert [(part.data, part.media_type) for part in parts] == [({"weight": 3}, "application/json")]
 
 
+def test_a_text_that_the_agent_makes_of_the_models_answer_is_the_response() -> None:
+    def label(weight: int) -> str:
+        return f"{weight} g"
+
+    served = Agent(TestModel(custom_output_args={"weight": 3}), output_type=label)
+
+    assert text_of(rehearse(pydantic_ai.agent(served), "Weigh it")) == "3 g"
+
+
 def shredder(deleted: list[str]) -> Agent[None, Any]:
     """An agent that deletes two files, each with approval."""
 

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 from strands import Agent, ToolContext, tool
 from strands.agent.conversation_manager import NullConversationManager
-from strands.hooks import BeforeToolCallEvent
+from strands.hooks import BeforeInvocationEvent, BeforeToolCallEvent
 from strands.types.exceptions import (
     ContextWindowOverflowException,
     ModelThrottledException,
@@ -304,6 +304,26 @@ def test_a_conversation_that_is_too_long_loses_its_older_half() -> None:
         TaskState.COMPLETED,
     ]
     assert text_of(happened) == "I heard two and four"
+
+
+def test_a_run_that_reaches_its_limit_ends_the_turn() -> None:
+    @tool
+    def again() -> str:
+        """Again."""
+        return "more"
+
+    served = strands.agent(serving(lambda _: [call("again")], tools=[again]), limits={"turns": 2})
+
+    assert rehearse(served, "Go").text == "The agent gave up after too many steps."
+
+
+def test_an_answer_that_no_model_gave_is_given_at_once() -> None:
+    def deny(event: BeforeInvocationEvent) -> None:
+        event.cancel = "Not today."
+
+    happened = rehearse(strands.agent(serving(hooks=[deny])), "Go")
+
+    assert (happened.state, text_of(happened)) == (TaskState.COMPLETED, "Not today.")
 
 
 def test_anything_else_rises() -> None:

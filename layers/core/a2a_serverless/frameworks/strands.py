@@ -16,6 +16,7 @@ from strands import Snapshot
 from strands.agent.agent_result import AgentResult
 from strands.handlers.callback_handler import PrintingCallbackHandler, null_callback_handler
 from strands.interrupt import Interrupt
+from strands.types.agent import Limits
 from strands.types.exceptions import (
     ContextWindowOverflowException,
     MaxTokensReachedException,
@@ -79,6 +80,7 @@ def agent(
     *,
     invocation_state: Callable[[Turn], dict[str, Any]] = lambda turn: {"turn": turn},
     permissions: Collection[str] = (HumanInTheLoop.name,),
+    limits: Limits | None = None,
     failures: Mapping[type[Exception], str] | None = None,
     memory: str = "strands",
     remembers: int = REMEMBERED,
@@ -87,8 +89,8 @@ def agent(
 
     `invocation_state` is what tools and hooks find there; by default the turn. Interrupts named in
     `permissions` ask for a permission and are answered true or false; others are answered by what the caller
-    says. `failures` adds exceptions of your own, and what the caller is told of them. For `memory` and
-    `remembers` see `bridged`.
+    says. `limits` are the framework's own, for one run. `failures` adds exceptions of your own, and what the
+    caller is told of them. For `memory` and `remembers` see `bridged`.
     """
     lock = threading.Lock()
 
@@ -96,7 +98,7 @@ def agent(
         async with _lent(thing, lock) if isinstance(thing, StrandsAgent) else _made(thing, turn) as runner:
             prompt = await _start(runner, turn, earlier)
             telling = _Telling(runner, response)
-            events = runner.stream_async(prompt, invocation_state=invocation_state(turn))
+            events = runner.stream_async(prompt, invocation_state=invocation_state(turn), limits=limits)
             async with aclosing(_until_cancelled(runner, cast("AsyncGenerator[Any, None]", events))) as told:
                 async for event in told:
                     for step in telling.told(event, permissions):
