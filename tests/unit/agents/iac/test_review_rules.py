@@ -94,6 +94,10 @@ CASES: dict[str, list[tuple[Kind, str]]] = {
             """
             variable "here" { type = string }
             locals { here = var.here }
+            moved {
+              from = aws_sns_topic.before
+              to   = aws_sns_topic.here
+            }
             data "aws_region" "here" {}
             module "here" {
               source = "./m"

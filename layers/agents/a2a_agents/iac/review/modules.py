@@ -76,9 +76,13 @@ class Module:
 
     @cached_property
     def references(self) -> tuple[Expression, ...]:
-        """Every reference with more than one step, such as `var.size`."""
-        found = [each for block in self.blocks for each in references(block.body)]
-        return tuple(found)
+        """Every reference with more than one step, such as `var.size`, but to what was or is to be."""
+        here = (block for block in self.blocks if block.type not in ELSEWHEN)
+        return tuple(each for block in here for each in references(block.body))
+
+
+ELSEWHEN = ("import", "moved", "removed")
+"""Blocks that name what is no longer, or not yet, declared."""
 
 
 def references(body: Mapping) -> Iterator[Expression]:
