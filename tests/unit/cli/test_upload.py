@@ -133,4 +133,4 @@ def test_a_storage_that_takes_nothing_is_said_to(caller: Caller, tmp_path: Path)
 
     ended = caller.run("upload", URL, "a")
 
-    assert (ended.exit_code, ended.stderr) == (1, "error: a was not taken: the storage answered 403\n")
+    assert (ended.exit_code, ended.stderr) == (1, f"error: {URL}: the upload was refused (status 403)\n")

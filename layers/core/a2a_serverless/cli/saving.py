@@ -1,20 +1,16 @@
 """Artifacts on disk: a file for each part, under names that lead nowhere else, and nothing overwritten."""
 
-import hashlib
+import asyncio
 import json
 import mimetypes
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
-import httpx
-
-from a2a_serverless.cli.connecting import Agent
 from a2a_serverless.cli.exits import Exit, Failure
 from a2a_serverless.cli.output import shown
 from a2a_serverless.client import Client
-from a2a_serverless.client.connection import http_client
 from a2a_serverless.client.options import origin_of
 from a2a_serverless.protocol.objects import Artifact, Part
 
@@ -23,12 +19,11 @@ RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
 """Names that mean something else to Windows."""
 
 MOST_NAME = 120
-MOST_REDIRECTS = 3
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 SUFFIXES = {"text/plain": ".txt", "text/markdown": ".md", "application/json": ".json", "text/html": ".html"}
 
 
-async def save(agent: Agent, client: Client, artifacts: Sequence[Artifact], directory: Path) -> list[Path]:
+async def save(client: Client, artifacts: Sequence[Artifact], directory: Path) -> list[Path]:
     """Write what the artifacts hold; gives the files.
 
     Raises:
@@ -40,7 +35,7 @@ async def save(agent: Agent, client: Client, artifacts: Sequence[Artifact], dire
         for artifact in artifacts:
             for number, part in enumerate(artifact.parts, 1):
                 name = safe_name(artifact, part, number if len(artifact.parts) > 1 else 0)
-                saved.append(await _written(agent, client, part, directory, name))
+                saved.append(await _written(client, part, directory, name))
     except OSError as error:
         where = getattr(error, "filename", None) or directory
         raise Failure(Exit.FAILED, f"{where} cannot be written: {error.strerror or error}") from error
@@ -62,10 +57,10 @@ def _suffix(part: Part) -> str:
     return SUFFIXES.get(kind) or mimetypes.guess_extension(kind) or ""
 
 
-async def _written(agent: Agent, client: Client, part: Part, directory: Path, name: str) -> Path:
+async def _written(client: Client, part: Part, directory: Path, name: str) -> Path:
     path = free(directory / name)
     if part.url is not None:
-        await _download(agent, client, part, path)
+        await _download(client, part, path)
         return path
     if part.which() == "data":
         content = json.dumps(part.data, indent=2, ensure_ascii=False).encode() + b"\n"
@@ -79,56 +74,19 @@ async def _written(agent: Agent, client: Client, part: Part, directory: Path, na
 def free(path: Path) -> Path:
     """The path, or with a number the first one like it that nothing is at."""
     found, number = path, 1
-    while found.exists() or found.is_symlink():
+    while any(each.exists() or each.is_symlink() for each in (found, found.with_name(f"{found.name}.part"))):
         number += 1
         found = path.with_name(f"{path.stem}-{number}{path.suffix}")
     return found
 
 
-async def _download(agent: Agent, client: Client, part: Part, path: Path) -> None:
+async def _download(client: Client, part: Part, path: Path) -> None:
     """Fetch what lies at a part's address, and compare it with what is said of it."""
-    digest, size = hashlib.sha256(), 0
-    partial = path.with_name(f"{path.name}.part")
-    try:
-        with partial.open("xb") as file:
-            async for piece in fetched(agent, client, str(part.url)):
-                file.write(piece)
-                digest.update(piece)
-                size += len(piece)
-        said = part.metadata
-        if said.get("byteSize") not in (None, size) or said.get("sha256") not in (None, digest.hexdigest()):
-            raise Failure(Exit.FAILED, f"{shown(path.name)} is not what its artifact says: other bytes came")
-        partial.rename(path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-async def fetched(agent: Agent, client: Client, url: str) -> AsyncIterator[bytes]:
-    """What lies at an address: with credentials where it is the agent's own, and else without.
-
-    Raises:
-        Failure: it is out of reach, or an address that is not followed.
-    """
-    own = origin_of(client.chosen.interface.url)
-    async with http_client(agent.options) as http:
-        for _ in range(MOST_REDIRECTS + 1):
-            _may_be_fetched(url, client.chosen.interface.url)
-            auth = agent.options.auth if origin_of(url) == own else None
-            try:
-                async with http.stream("GET", url, auth=auth) as answer:
-                    if answer.has_redirect_location:
-                        url = urljoin(url, answer.headers["location"])
-                        continue
-                    if not answer.is_success:
-                        raise Failure(
-                            Exit.FAILED, f"a file of an artifact is not given: status {answer.status_code}"
-                        )
-                    async for piece in answer.aiter_bytes():
-                        yield piece
-                    return
-            except httpx.TransportError as error:
-                raise Failure(Exit.UNREACHABLE, "a file of an artifact is out of reach") from error
-    raise Failure(Exit.FAILED, "a file of an artifact leads on too often")
+    _may_be_fetched(str(part.url), client.chosen.interface.url)
+    got, said = await client.download(part, path), part.metadata
+    if said.get("byteSize") not in (None, got.byte_size) or said.get("sha256") not in (None, got.sha256):
+        await asyncio.to_thread(path.unlink)
+        raise Failure(Exit.FAILED, f"{shown(path.name)} is not what its artifact says: other bytes came")
 
 
 def _may_be_fetched(url: str, agent: str) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from a2a_serverless.cli.calling_options import parted
-from a2a_serverless.cli.connecting import Agent
 from a2a_serverless.cli.exits import Exit, Failure
 from a2a_serverless.cli.given import read_given
 from a2a_serverless.cli.uploading import media_type_of, takes_files, upload
@@ -48,7 +47,7 @@ class Said:
     data: Sequence[Part] = field(repr=False)
     message_id: str
 
-    async def message(self, agent: Agent, client: Client) -> Message:
+    async def message(self, client: Client) -> Message:
         """The message, its files read or uploaded.
 
         Raises:
@@ -63,7 +62,7 @@ class Said:
             file = Path(place)
             if _size(file) > UPLOADED and takes_files(client):
                 context = context or await self._context(client)
-                parts.append(await upload(agent, client, context, file))
+                parts.append(await upload(client, context, file))
             else:
                 parts.append(Part(raw=read_given(place), media_type=media_type_of(file), filename=file.name))
         return self._of(parts, context)

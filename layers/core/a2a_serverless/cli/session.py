@@ -82,7 +82,7 @@ def _go(turn: Turn, work: Coroutine[Any, Any, None]) -> None:
 async def _say(turn: Turn, given: Message | Said) -> None:
     session, agent = turn.session, turn.agent
     async with _within(turn), agent.client() as client:
-        message = await given.message(agent, client) if isinstance(given, Said) else given
+        message = await given.message(client) if isinstance(given, Said) else given
         accept = given.saying.accept if isinstance(given, Said) else ()
         configuration = SendMessageConfiguration(
             accepted_output_modes=tuple(accept), return_immediately=not session.wait
@@ -122,7 +122,7 @@ async def _within(turn: Turn) -> AsyncIterator[None]:
 
 async def _save(turn: Turn, client: Client) -> None:
     if turn.session.out is not None and turn.task is not None:
-        turn.saved = await save(turn.agent, client, turn.task.artifacts, Path(turn.session.out))
+        turn.saved = await save(client, turn.task.artifacts, Path(turn.session.out))
 
 
 async def _follow(turn: Turn, stream: Stream, *, waits: bool = False) -> None:

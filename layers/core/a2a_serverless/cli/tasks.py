@@ -44,7 +44,7 @@ def get_task(
     async def got() -> tuple[Task, list[Path]]:
         async with agent.client() as client:
             task = await client.get_task(name, history_length=0 if history is None else history)
-            return task, await save(agent, client, task.artifacts, Path(out)) if out is not None else []
+            return task, await save(client, task.artifacts, Path(out)) if out is not None else []
 
     task, saved = agent.run(got())
     if calling.as_json:

@@ -29,7 +29,7 @@ def upload_files(calling: Calling, words: Sequence[str], conversation: str | Non
 
     async def uploaded() -> list[Part]:
         async with agent.client() as client:
-            return [await upload(agent, client, context_id, file) for file in files]
+            return [await upload(client, context_id, file) for file in files]
 
     parts = agent.run(uploaded())
     if calling.as_json:
