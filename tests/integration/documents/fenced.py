@@ -6,9 +6,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 
 
-def example(document: str, language: str, *, after: str = "") -> str:
-    """The one example of that language in a document of the repository, or in what follows a line of it."""
-    (found,) = examples(document, language, after=after)
+def example(document: str, language: str, *, after: str = "", before: str = "") -> str:
+    """The one example of that language in a document of the repository, or between two lines of it."""
+    (found,) = examples(document, language, after=after, before=before)
     return found
 
 
