@@ -26,6 +26,7 @@ Outputs:
   VpcId:
     Value: {Ref: Vpc}
 """
+STEPS = ("ask_user", "write_file", "edit_file")
 FAULTY = TEMPLATE.replace("{Ref: ZoneId}", "cn-hangzhou-h")
 
 
@@ -39,7 +40,7 @@ class Writer:
     ) -> AsyncGenerator[Piece, None]:
         """See `a2a_agents.iac.generation.model.Model`."""
         done = [call.name for said in conversation for call in said.calls]
-        step = ("ask_user", "write_file", "edit_file")[len(done)] if len(done) < len(tools) - 2 else ""
+        step = STEPS[len(done)] if len(done) < len(STEPS) else ""
         last = conversation[-1]
         match step:
             case "ask_user":
