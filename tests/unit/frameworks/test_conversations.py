@@ -21,16 +21,16 @@ from a2a_serverless.agent import (
     WorkspaceFullError,
 )
 from a2a_serverless.agent.rehearsal import TaskState, rehearse
-from a2a_serverless.frameworks.conversations import (
+from a2a_serverless.frameworks.conversations import bridged
+from a2a_serverless.frameworks.keeping import FOLDER, LONG, bring_back, put_away
+from a2a_serverless.frameworks.messages import Response, given, plain
+from a2a_serverless.frameworks.runs import (
     Earlier,
     NotDoneError,
     Over,
     Question,
     Stopped,
-    bridged,
 )
-from a2a_serverless.frameworks.keeping import FOLDER, LONG, bring_back, put_away
-from a2a_serverless.frameworks.messages import Response, given, plain
 from tests.unit.frameworks.callers import Host, chunks_of, text_of, turn, updates_of
 
 Step = Update | Stopped | Over

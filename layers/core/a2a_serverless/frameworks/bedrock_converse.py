@@ -18,11 +18,13 @@ from botocore.session import get_session
 from a2a_serverless.agent import Agent, Thinking, ToolCall, ToolResult, Turn, Update, Usage
 from a2a_serverless.frameworks.bedrock_stream import BROKEN_OFF, Answer, ConverseClient, streamed
 from a2a_serverless.frameworks.bedrock_tools import Tool, ToolError, ask_caller
-from a2a_serverless.frameworks.conversations import (
+from a2a_serverless.frameworks.conversations import REMEMBERED, bridged
+from a2a_serverless.frameworks.converse_content import blocks, from_json, to_json
+from a2a_serverless.frameworks.messages import RefusedError, Response, given, plain
+from a2a_serverless.frameworks.runs import (
     CUT_SHORT,
     NOT_ALLOWED,
     REFUSED,
-    REMEMBERED,
     TOO_LONG,
     TOO_MANY_STEPS,
     Earlier,
@@ -30,10 +32,7 @@ from a2a_serverless.frameworks.conversations import (
     Over,
     Question,
     Stopped,
-    bridged,
 )
-from a2a_serverless.frameworks.converse_content import blocks, from_json, to_json
-from a2a_serverless.frameworks.messages import RefusedError, Response, given, plain
 
 __all__ = ["ConverseClient", "Tool", "ToolError", "agent", "ask_caller"]
 

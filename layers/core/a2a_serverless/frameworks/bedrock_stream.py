@@ -14,7 +14,11 @@ from typing import Any, Protocol
 from botocore.exceptions import ClientError, EventStreamError, ReadTimeoutError
 from urllib3.exceptions import HTTPError
 
-from a2a_serverless.frameworks.conversations import BUSY, TOO_LONG, NotDoneError
+from a2a_serverless.frameworks.runs import (
+    BUSY,
+    TOO_LONG,
+    NotDoneError,
+)
 
 Event = Mapping[str, Any]
 

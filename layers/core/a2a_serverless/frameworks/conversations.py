@@ -7,9 +7,9 @@ Knows no framework.
 """
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import Any
 
 from a2a_serverless.agent import (
@@ -25,6 +25,15 @@ from a2a_serverless.agent import (
 )
 from a2a_serverless.frameworks.keeping import bring_back, names, put_away, sizes, tidy
 from a2a_serverless.frameworks.messages import RefusedError, Response, answer
+from a2a_serverless.frameworks.runs import (
+    TOO_LONG,
+    TOO_MUCH,
+    Earlier,
+    NotDoneError,
+    Over,
+    Run,
+    Stopped,
+)
 
 REMEMBERED = 512 * 1024
 """Bytes of JSON that a conversation remembers unless told otherwise; a host keeps 1 MB of state in all."""
@@ -34,68 +43,6 @@ MOST_FILES = 16 * 1024 * 1024
 
 MOST_WAITING = 4
 """Runs of one conversation that may wait for answers; when there are more the oldest is forgotten."""
-
-TOO_LONG = "The conversation had grown too long for the model and lost its older half. Please say it again."
-BUSY = "The model is busy. Please try again later."
-TOO_MANY_STEPS = "The agent gave up after too many steps."
-REFUSED = "The model refused to answer."
-CUT_SHORT = "The answer was cut short: it had reached the model's greatest length."
-NOT_ALLOWED = "The agent's rules do not allow this."
-TOO_MUCH = "The agent has a question, but too much to remember until it is answered."
-
-
-class NotDoneError(Exception):
-    """The run ended without an answer; the text is for the caller."""
-
-
-@dataclass(frozen=True)
-class Question:
-    """Something a run waits for: a decision when it is a permission, else whatever the caller answers.
-
-    `key` tells the questions of one run apart. `data` goes with the text, for programs.
-    """
-
-    key: str
-    text: str = ""
-    data: Any = None
-    permission: Permission | None = None
-
-
-@dataclass(frozen=True)
-class Stopped:
-    """A run ended with questions. `run` is JSON, all that is needed to go on in another process."""
-
-    run: Any
-    questions: Sequence[Question]
-
-
-@dataclass(frozen=True)
-class Over:
-    """A run ended with an answer.
-
-    Attributes:
-        messages: the conversation as JSON, with what this run added at its end.
-        begins: tells of each message whether an exchange begins with it.
-        rest: what else the framework wants to find again, as JSON.
-    """
-
-    messages: Sequence[Any]
-    begins: Callable[[Any], bool]
-    rest: Any = None
-
-
-@dataclass(frozen=True)
-class Earlier:
-    """What a run starts from: the conversation, or itself where it had stopped, with the answers by key."""
-
-    messages: Sequence[Any] = ()
-    rest: Any = None
-    stopped: Any = None
-    answers: Mapping[str, Any] = field(default_factory=dict)
-
-
-Run = Callable[[Turn, Earlier, Response], AsyncGenerator[Update | Stopped | Over, None]]
-"""One run of a framework for one turn: yields what happens, and at its end `Over` or `Stopped`."""
 
 
 def bridged(

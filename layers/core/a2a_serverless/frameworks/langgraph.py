@@ -32,21 +32,20 @@ from a2a_serverless.agent import (
     Usage,
     Working,
 )
-from a2a_serverless.frameworks.conversations import (
+from a2a_serverless.frameworks.conversations import REMEMBERED, bridged
+from a2a_serverless.frameworks.graph_threads import MESSAGES, Thread
+from a2a_serverless.frameworks.messages import File, Response, given, plain
+from a2a_serverless.frameworks.runs import (
     BUSY,
     NOT_ALLOWED,
     REFUSED,
-    REMEMBERED,
     TOO_LONG,
     TOO_MANY_STEPS,
     Earlier,
     Over,
     Question,
     Stopped,
-    bridged,
 )
-from a2a_serverless.frameworks.graph_threads import MESSAGES, Thread
-from a2a_serverless.frameworks.messages import File, Response, given, plain
 
 FAILURES: Mapping[type[Exception], str] = {
     ContextOverflowError: TOO_LONG,

@@ -28,11 +28,12 @@ from agents.run import DEFAULT_MAX_TURNS
 from openai import BadRequestError, RateLimitError
 
 from a2a_serverless.agent import Agent, Permission, Thinking, ToolCall, ToolResult, Turn, Update, Usage
-from a2a_serverless.frameworks.conversations import (
+from a2a_serverless.frameworks.conversations import REMEMBERED, bridged
+from a2a_serverless.frameworks.messages import File, RefusedError, Response, given, plain
+from a2a_serverless.frameworks.runs import (
     BUSY,
     NOT_ALLOWED,
     REFUSED,
-    REMEMBERED,
     TOO_LONG,
     TOO_MANY_STEPS,
     Earlier,
@@ -40,9 +41,7 @@ from a2a_serverless.frameworks.conversations import (
     Over,
     Question,
     Stopped,
-    bridged,
 )
-from a2a_serverless.frameworks.messages import File, RefusedError, Response, given, plain
 
 FAILURES: Mapping[type[Exception], str] = {
     RateLimitError: BUSY,

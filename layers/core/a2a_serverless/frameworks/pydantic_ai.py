@@ -41,19 +41,18 @@ from pydantic_ai.exceptions import (
 )
 
 from a2a_serverless.agent import Agent, Permission, Thinking, ToolCall, ToolResult, Turn, Update, Usage
-from a2a_serverless.frameworks.conversations import (
+from a2a_serverless.frameworks.conversations import REMEMBERED, bridged
+from a2a_serverless.frameworks.messages import File, Response, given, plain
+from a2a_serverless.frameworks.runs import (
     BUSY,
     REFUSED,
-    REMEMBERED,
     TOO_LONG,
     TOO_MANY_STEPS,
     Earlier,
     Over,
     Question,
     Stopped,
-    bridged,
 )
-from a2a_serverless.frameworks.messages import File, Response, given, plain
 
 FAILURES: Mapping[type[Exception], str] = {
     ModelContextWindowExceededError: TOO_LONG,

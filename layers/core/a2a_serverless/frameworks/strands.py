@@ -36,12 +36,14 @@ from a2a_serverless.agent import (
     Update,
     Usage,
 )
-from a2a_serverless.frameworks.conversations import (
+from a2a_serverless.frameworks.conversations import REMEMBERED, bridged
+from a2a_serverless.frameworks.converse_content import blocks
+from a2a_serverless.frameworks.messages import Response, given, plain
+from a2a_serverless.frameworks.runs import (
     BUSY,
     CUT_SHORT,
     NOT_ALLOWED,
     REFUSED,
-    REMEMBERED,
     TOO_LONG,
     TOO_MANY_STEPS,
     Earlier,
@@ -49,10 +51,7 @@ from a2a_serverless.frameworks.conversations import (
     Over,
     Question,
     Stopped,
-    bridged,
 )
-from a2a_serverless.frameworks.converse_content import blocks
-from a2a_serverless.frameworks.messages import Response, given, plain
 
 FAILURES: Mapping[type[Exception], str] = {
     ContextWindowOverflowException: TOO_LONG,
