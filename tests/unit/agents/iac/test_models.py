@@ -1,11 +1,10 @@
 """Models by name, and each way of reaching one: Bedrock, a deployer's own, and any agent there is."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError
 
 from a2a_agents import echo
 from a2a_agents.iac.generation import run
@@ -28,6 +27,7 @@ from a2a_serverless.agent import (
     Working,
 )
 from a2a_serverless.agent.rehearsal import TaskState, rehearse
+from tests.fakes import bedrock as bedrock_fake
 from tests.unit.agents.iac.writers import DONE, GOOD, ScriptedModel, call, writes
 
 MINE = ScriptedModel([writes(), DONE])
@@ -100,90 +100,42 @@ def test_with_a_model_the_skill_writes(monkeypatch: pytest.MonkeyPatch) -> None:
 # Bedrock ----------------------------------------------------------------------------------------------------
 
 
-class Stream:
-    """Events as they come, and whether somebody has closed them."""
-
-    def __init__(self, *events: Mapping[str, Any], error: Exception | None = None) -> None:
-        self._events = events
-        self._error = error
-        self.closed = False
-
-    def __iter__(self) -> Any:
-        yield from self._events
-        if self._error:
-            raise self._error
-
-    def close(self) -> None:
-        self.closed = True
-
-
-class Bedrock:
-    """Bedrock's client."""
-
-    def __init__(self, stream: Stream | Exception) -> None:
-        self.stream = stream
-        self.asked: dict[str, Any] = {}
-
-    def converse_stream(self, **request: Any) -> Any:
-        self.asked = request
-        if isinstance(self.stream, Exception):
-            raise self.stream
-        return {"stream": self.stream}
-
-
-def text(delta: str) -> dict[str, Any]:
-    return {"contentBlockDelta": {"delta": {"text": delta}}}
-
-
-def tool_call(name: str, *pieces: str) -> list[dict[str, Any]]:
-    return [
-        {"contentBlockStart": {"start": {"toolUse": {"toolUseId": "t1", "name": name}}}},
-        *({"contentBlockDelta": {"delta": {"toolUse": {"input": piece}}}} for piece in pieces),
-        {"contentBlockStop": {}},
-    ]
-
-
-def refused(code: str) -> ClientError:
-    return ClientError(
-        {"Error": {"Code": code, "Message": "arn:aws:iam::1:role/x may not"}}, "ConverseStream"
-    )
+def bedrock(
+    frames: Sequence[bedrock_fake.Frame], *conversation: Said
+) -> tuple[list[Piece], bedrock_fake.Bedrock]:
+    """What the model says where Bedrock answers so."""
+    with bedrock_fake.speaking(lambda _: frames) as endpoint:
+        return pieces_of(BedrockModel(endpoint.client(), "eu.example.model-v1:0"), *conversation), endpoint
 
 
 def test_bedrocks_events_are_text_whole_calls_and_what_it_took() -> None:
-    stream = Stream(
-        {"messageStart": {"role": "assistant"}},
-        text("Writ"), text("ing."), {"contentBlockStop": {}},
-        *tool_call("write_file", '{"name": "a.y', 'aml", "content": "x"}'),
-        {"messageStop": {"stopReason": "tool_use"}},
-        {"metadata": {"usage": {"inputTokens": 7, "outputTokens": 3}}},
-    )  # fmt: skip
+    written = bedrock_fake.call("write_file", "t1", name="a.yaml", content="x")
 
-    pieces = pieces_of(BedrockModel(Bedrock(stream), "m"))
+    pieces, endpoint = bedrock(bedrock_fake.answer("Writing.", written))
 
     assert pieces == [
-        Delta("Writ"),
-        Delta("ing."),
+        Delta("Writing."),
         Call(call_id="t1", name="write_file", arguments={"name": "a.yaml", "content": "x"}),
-        Tokens(7, 3),
+        Tokens(10, 2),
     ]
-    assert stream.closed
+    assert endpoint.models == ["eu.example.model-v1:0"]
 
 
 def test_bedrock_is_sent_the_whole_conversation_and_the_tools() -> None:
-    client = Bedrock(Stream())
     conversation = [
         Said(role="user", text="A VPC"),
         Said(role="assistant", text=" ", calls=[call("read_file", "t1", name="a")]),
         Said(role="user", results=[Result(call_id="t1", text="", failed=True)]),
         Said(role="assistant"),
+        Said(role="user", text="Go on"),
     ]
 
-    pieces_of(BedrockModel(client, "m"), *conversation)
+    _, endpoint = bedrock(bedrock_fake.text("Done."), *conversation)
 
-    assert client.asked["modelId"] == "m"
-    assert client.asked["system"] == [{"text": "Rules."}]
-    assert client.asked["inferenceConfig"] == {"maxTokens": 100}
-    assert client.asked["messages"] == [
+    (asked,) = endpoint.requests
+    assert asked["system"] == [{"text": "Rules."}]
+    assert asked["inferenceConfig"] == {"maxTokens": 100}
+    assert asked["messages"] == [
         {"role": "user", "content": [{"text": "A VPC"}]},
         {
             "role": "assistant",
@@ -196,46 +148,45 @@ def test_bedrock_is_sent_the_whole_conversation_and_the_tools() -> None:
             ],
         },
         {"role": "assistant", "content": [{"text": "(nothing)"}]},
+        {"role": "user", "content": [{"text": "Go on"}]},
     ]
-    told = [one["toolSpec"]["name"] for one in client.asked["toolConfig"]["tools"]]
+    told = [one["toolSpec"]["name"] for one in asked["toolConfig"]["tools"]]
     assert told == ["write_file", "edit_file", "read_file", "validate_template", "ask_user"]
 
 
-@pytest.mark.parametrize("given", ["{not json", "[]", ""])
-def test_arguments_that_cannot_be_read_are_none(given: str) -> None:
-    stream = Stream(*tool_call("write_file", given))
-
-    assert pieces_of(BedrockModel(Bedrock(stream), "m")) == [Call(call_id="t1", name="write_file")]
-
-
 @pytest.mark.parametrize(
-    ("error", "words", "passing"),
+    ("frames", "words", "passing"),
     [
-        (refused("AccessDeniedException"), "the deployment may not call it", False),
-        (refused("ThrottlingException"), "it is asked too often", True),
-        (refused("SomethingElse"), "it cannot be reached or is out of order", False),
-        (EndpointConnectionError(endpoint_url="https://x"), "it cannot be reached or is out of order", True),
+        ([bedrock_fake.Refused("AccessDeniedException", "arn:aws:iam::1:role/x", 403)],
+         "the deployment may not call it", False),
+        ([bedrock_fake.Refused("ValidationException", "prompt is too long")],
+         "there is more to read than it can", False),
+        ([bedrock_fake.Refused("SomethingElse", "arn:aws:iam::1:role/x")],
+         "it cannot be reached or is out of order", False),
+        ([bedrock_fake.Refused("ThrottlingException", status=429)], "it is busy", True),
+        ([*bedrock_fake.text("a")[:2], bedrock_fake.Refused("ThrottlingException")], "it is busy", True),
+        ([*bedrock_fake.text("a")[:2], bedrock_fake.CUT], "the connection broke off", True),
+        ([*bedrock_fake.text("a")[:2], bedrock_fake.CLOSED], "its answer had no proper end", False),
+        (bedrock_fake.text("a", stop="max_tokens"), "its answer was longer than it may be", False),
+        (bedrock_fake.text("a", stop="content_filtered"), "its answer had no proper end", False),
     ],
-)
-def test_what_aws_says_is_told_as_what_it_means(error: Exception, words: str, *, passing: bool) -> None:
-    for failing in (error, Stream(text("a"), error=error)):
-        with pytest.raises(ModelError) as failed:
-            pieces_of(BedrockModel(Bedrock(failing), "m"))
+)  # fmt: skip
+def test_what_goes_wrong_is_told_as_what_it_means(
+    frames: Sequence[bedrock_fake.Frame], words: str, *, passing: bool
+) -> None:
+    with pytest.raises(ModelError) as failed:
+        bedrock(frames)
 
-        assert (str(failed.value), failed.value.passing) == (words, passing)
-
-
-def test_an_error_within_an_answer_is_an_error() -> None:
-    stream = Stream(text("a"), {"throttlingException": {"message": "arn:…"}})
-
-    with pytest.raises(ModelError, match="asked too often"):
-        pieces_of(BedrockModel(Bedrock(stream), "m"))
-    assert stream.closed
+    assert (str(failed.value), failed.value.passing) == (words, passing)
 
 
-def test_an_answer_that_was_cut_short_is_none() -> None:
-    with pytest.raises(ModelError, match="longer than it may be"):
-        pieces_of(BedrockModel(Bedrock(Stream({"messageStop": {"stopReason": "max_tokens"}})), "m"))
+def test_who_is_not_there_may_be_next_time() -> None:
+    nobody = bedrock_fake.Bedrock(lambda _: (), port=9)
+
+    with pytest.raises(ModelError) as failed:
+        pieces_of(BedrockModel(nobody.client(), "m"))
+
+    assert failed.value.passing
 
 
 # Any agent --------------------------------------------------------------------------------------------------
