@@ -2,7 +2,8 @@
 
 A real HTTP server on loopback that the official SDK talks to. It checks signatures, knows client tokens, and
 its stacks get on by one resource each time somebody looks at them, so that no test waits. It throttles,
-refuses, loses answers and holds them back where a test tells it to.
+refuses, loses answers and holds them back where a test tells it to. `python -m tests.fakes.ros` serves it to
+whoever wants to try the agent out.
 """
 
 import hashlib
@@ -524,3 +525,9 @@ def serving(ros: FakeRos) -> Iterator[str]:
         server.shutdown()
         server.server_close()
         thread.join(10)
+
+
+if __name__ == "__main__":
+    with serving(FakeRos(prices={"ALIYUN::VPC::EIP": 0.02})) as place:
+        print(f"ros {place}", flush=True)
+        threading.Event().wait()
