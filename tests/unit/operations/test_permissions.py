@@ -11,6 +11,7 @@ import pytest
 
 from a2a_serverless.agent import Completed, InputRequired, Part, Permission, Turn, Update, Working
 from a2a_serverless.operations.cancel import cancel_task
+from a2a_serverless.operations.permissions import Decision, Question, Questions
 from a2a_serverless.operations.waiting import TurnContinues
 from a2a_serverless.ports import Policy, Ports
 from a2a_serverless.protocol.errors import (
@@ -22,6 +23,7 @@ from a2a_serverless.protocol.errors import (
 from a2a_serverless.protocol.extensions import Extension, PermissionMode
 from a2a_serverless.protocol.objects import TaskState
 from a2a_serverless.protocol.requests import CancelTaskRequest
+from a2a_serverless.tasks.content import logged, logged_message
 from a2a_serverless.tasks.log import MessageReceived, StatusChanged
 from tests.unit.operations.permitted import DELETE, answered, careful, decision, question
 from tests.unit.operations.world import BOB, CALLER, Died, Fate, Fault, World, asking, at_once, message, plays
@@ -440,6 +442,16 @@ def test_a_late_answer_to_an_earlier_question_is_refused(world: World) -> None:
     assert world.get(asked.id) == waiting
 
 
+def test_a_decision_in_the_log_that_answers_nothing_allows_nothing(world: World) -> None:
+    asked = world.said("m0")
+    task = world.load(asked.id)
+    for answers, told in ((task.asked, Decision), (None, Question), ("another", Question)):
+        said = logged_message(message("m1", decision(question(asked))), [logged(decision(question(asked)))])
+        begun = task.model_copy(update={"history": (*task.history, said), "asked": None, "answers": answers})
+
+        assert isinstance(Questions(PermissionMode.ASK, begun, lambda: "new").ask(DELETE), told)
+
+
 @pytest.mark.parametrize("words", ["allow_once", "yes", '{"decision": "allow_once"}'])
 def test_words_allow_nothing_and_the_agent_may_ask_again(world: World, words: str) -> None:
     asked = world.said("m0")
@@ -542,6 +554,12 @@ def run(world: World, ports: Ports) -> None:
 STEPS = (asks, decides, run)
 
 
+def canceled(world: World, task_id: str) -> None:
+    """Somebody cancels the task, if it has not ended."""
+    with suppress(A2AError):
+        cancel_task(world.ports, CALLER, CancelTaskRequest(id=task_id))
+
+
 def crash_points() -> Iterator[Any]:
     for struck in range(len(STEPS)):
         acts: list[Any] = []
@@ -553,7 +571,7 @@ def crash_points() -> Iterator[Any]:
             step(world, world.doomed(fate) if number == struck else world.ports)
         assert len(acts) == 1
         for at in range(1, fate.writes + 1):
-            for fault in (Fault.DIES_BEFORE, Fault.DIES_AFTER, Fault.ANSWER_LOST):
+            for fault in Fault:
                 yield pytest.param(
                     struck, at, fault, id=f"{STEPS[struck].__name__}, write {at}: {fault.value}"
                 )
@@ -569,7 +587,8 @@ def test_whatever_breaks_nothing_is_done_that_the_log_does_not_allow_and_nothing
     task_id = world.send("m0").id
 
     for number, step in enumerate(STEPS):
-        step(world, world.doomed(Fate(at, fault)) if number == struck else world.ports)
+        fate = Fate(at, fault, meddler=lambda: canceled(world, task_id))
+        step(world, world.doomed(fate) if number == struck else world.ports)
     world.recover()
     decides(world, world.ports)
     world.recover()
