@@ -84,6 +84,7 @@ def test_a_bomb_of_many_small_files_is_refused_by_its_own_list() -> None:
         zipped(("a", b"b"))[:-30],
         tarred(entry("a"))[:-20],
     ],
+    ids=["zip of words", "gz of words", "gz of no tar", "zip cut off", "tar.gz cut off"],
 )
 def test_a_broken_one_is_said_to_be_broken(content: bytes) -> None:
     assert is_archive(content)
