@@ -31,6 +31,7 @@ from a2a_serverless.frameworks.runs import (
     Question,
     Stopped,
 )
+from a2a_serverless.protocol.objects import Task, TaskStatus
 from tests.unit.frameworks.callers import Host, chunks_of, text_of, turn, updates_of
 
 Step = Update | Stopped | Over
@@ -142,6 +143,19 @@ def test_another_task_of_the_conversation_leaves_the_one_that_waits_alone() -> N
     # What was said meanwhile is not lost, and what was asked is no longer waited for.
     assert say(echoing(), "four", "t4") == "one, three, two, four"
     assert state["memory"]["waiting"] == {}
+
+
+def test_a_run_whose_task_was_cancelled_waits_no_longer() -> None:
+    state: dict[str, Any] = {}
+    for name in ("t1", "t2"):
+        updates_of(echoing(ASK), turn("Send", state=state, task_id=name))
+    earlier = [
+        Task(id="t1", status=TaskStatus(state=TaskState.CANCELED)),
+        Task(id="t2", status=TaskStatus(state=TaskState.INPUT_REQUIRED)),
+    ]
+    updates_of(echoing(), turn("Go", state=state, task_id="t3", earlier_tasks=earlier))
+
+    assert list(state["memory"]["waiting"]) == ["t2"]
 
 
 def test_few_runs_wait_and_the_oldest_is_forgotten() -> None:

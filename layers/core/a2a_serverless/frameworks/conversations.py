@@ -34,12 +34,15 @@ from a2a_serverless.frameworks.runs import (
     Run,
     Stopped,
 )
+from a2a_serverless.protocol.objects import TaskState
 
 REMEMBERED = 512 * 1024
 """Bytes of JSON that a conversation remembers unless told otherwise; a host keeps 1 MB of state in all."""
 
 MOST_FILES = 16 * 1024 * 1024
 """Bytes that it remembers as files beside its JSON."""
+
+WAITING = (TaskState.INPUT_REQUIRED, TaskState.AUTH_REQUIRED)
 
 MOST_WAITING = 4
 """Runs of one conversation that may wait for answers; when there are more the oldest is forgotten."""
@@ -166,6 +169,7 @@ class Conversation:
             run = await put_away(self._turn.workspace, stopped.run)
         except WorkspaceFullError:
             raise NotDoneError(TOO_MUCH) from None
+        self._forget_ended()
         questions = [asdict(each) for each in stopped.questions]
         self._waiting.pop(self._turn.task_id, None)
         self._waiting[self._turn.task_id] = {"run": run, "questions": questions, "answers": {}, "asked": None}
@@ -183,6 +187,7 @@ class Conversation:
             if over.begins(message) or not split:
                 split.append([])
             split[-1].append(message)
+        self._forget_ended()
         resumed = self._waiting.pop(self._turn.task_id, None) is not None
         kept = [await self._put_away(each) for each in (split[-1:] if resumed else split)]
         self._exchanges = [each for each in [*(self._exchanges if resumed else ()), *kept] if each]
@@ -207,6 +212,13 @@ class Conversation:
             return await put_away(self._turn.workspace, value)
         except WorkspaceFullError:
             return None
+
+    def _forget_ended(self) -> None:
+        """Forget runs that wait for nothing any more, as their tasks were cancelled or ended otherwise."""
+        if self._waiting.keys() - {self._turn.task_id}:
+            for task in self._turn.earlier_tasks:
+                if task.status.state not in WAITING:
+                    self._waiting.pop(task.id, None)
 
     def _drop_exchanges(self) -> None:
         while self._exchanges and self._is_too_much():
