@@ -255,10 +255,12 @@ def test_files_are_bounded_in_number_and_size() -> None:
     drafts = Drafts()
     with pytest.raises(NotDoneError, match="at most"):
         drafts.write("a.yaml", "x" * (MOST_FILE + 1))
+    with pytest.raises(NotDoneError, match="at most"):
+        drafts.write("a.yaml", "模" * (MOST_FILE // 6 + 1))
     for number in range(3):
-        drafts.write(f"{number}.yaml", "x" * MOST_FILE)
+        drafts.write(f"{number}.yaml", "x" * (MOST_FILE - 2))
     with pytest.raises(NotDoneError, match="together"):
-        drafts.write("one-more.yaml", "x")
+        drafts.write("one-more.yaml", "x" * 10)
     few = Drafts({f"{number}.yaml": "x" for number in range(MOST_FILES)})
     with pytest.raises(NotDoneError, match="files already"):
         few.write("one-more.yaml", "x")

@@ -1,14 +1,15 @@
 """The files that the model writes: text under names that stay inside, within limits. Nothing of them runs."""
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 MOST_FILES = 30
 MOST_FILE = 100_000
-"""Characters of one file."""
+"""Characters of one file, as JSON that is kept has them: those beyond ASCII count for six."""
 MOST_TOGETHER = 300_000
-"""Characters of all files."""
+"""Characters of all files, counted so."""
 
 NAME = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}/){0,4}[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 KINDS = {
@@ -43,8 +44,9 @@ class Drafts:
         check_name(name)
         if name not in self.files and len(self.files) >= MOST_FILES:
             raise NotDoneError(f"There are {MOST_FILES} files already.")
-        together = sum(len(text) for other, text in self.files.items() if other != name) + len(content)
-        if len(content) > MOST_FILE or together > MOST_TOGETHER:
+        size = len(json.dumps(content))
+        together = size + sum(len(json.dumps(text)) for other, text in self.files.items() if other != name)
+        if size > MOST_FILE or together > MOST_TOGETHER:
             raise NotDoneError(
                 f"A file has at most {MOST_FILE} characters, all of them together {MOST_TOGETHER}."
             )

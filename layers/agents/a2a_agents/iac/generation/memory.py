@@ -3,6 +3,7 @@
 Kept as JSON in `Turn.state`, within a limit: what is too much of the conversation is forgotten, oldest first.
 """
 
+import json
 from typing import Self
 
 from pydantic import BaseModel, Field, ValidationError
@@ -58,18 +59,23 @@ class Memory(BaseModel):
 
     def _slim(self) -> None:
         """Forget long texts of the conversation, oldest first, until it fits; files are remembered apart."""
-        size = sum(len(said.model_dump_json()) for said in self.conversation)
+        size = sum(_size(said) for said in self.conversation)
         for said in self.conversation:
             if size <= MOST_REMEMBERED:
                 return
-            before = len(said.model_dump_json())
+            before = _size(said)
             for call in said.calls:
                 if call.name in (WRITE.name, EDIT.name):
                     call.arguments = {name: _short(value) for name, value in call.arguments.items()}
             for result in said.results:
                 result.text = str(_short(result.text))
             said.text = str(_short(said.text)) if said is not self.conversation[0] else said.text
-            size += len(said.model_dump_json()) - before
+            size += _size(said) - before
+
+
+def _size(said: Said) -> int:
+    """Characters of a message, as the host counts them."""
+    return len(json.dumps(said.model_dump(mode="json")))
 
 
 def _short(value: object) -> object:
