@@ -5,6 +5,7 @@ lines and nowhere else.
 """
 
 import re
+import sys
 from textwrap import dedent
 
 import pytest
@@ -478,6 +479,22 @@ CASES: dict[str, list[tuple[Kind, str]]] = {
                 ports    = ["80", "20-30"]
               }
             }
+            resource "azurerm_network_security_group" "a" {
+              security_rule {
+                access                  = "Allow"
+                direction               = "Inbound"
+                protocol                = "Tcp"
+                destination_port_ranges = ["443", "3389"]
+                source_address_prefix   = "Internet" #! IAC301
+              }
+              security_rule {
+                access                 = "Deny"
+                direction              = "Inbound"
+                protocol               = "Tcp"
+                destination_port_range = "22"
+                source_address_prefix  = "*"
+              }
+            }
             resource "azurerm_network_security_rule" "a" {
               access                 = "Allow"
               direction              = "Inbound"
@@ -581,6 +598,10 @@ CASES: dict[str, list[tuple[Kind, str]]] = {
                   }
                 }
               }
+            }
+            resource "azurerm_sql_firewall_rule" "a" { #! IAC304
+              start_ip_address = "0.0.0.0"
+              end_ip_address   = "255.255.255.255"
             }
             """,
         ),
@@ -845,6 +866,20 @@ CASES: dict[str, list[tuple[Kind, str]]] = {
             }
             EOF
             }
+            resource "aws_iam_policy" "b" {
+              policy = <<EOF
+            {
+              "Statement": [
+                {"Effect": "Allow", "Action": "s3:*", "Resource": "${aws_s3_bucket.b.arn}/*"},
+                {"Effect": "Allow", "Action": "*", "Resource": "*"} #! IAC701
+              ]
+            }
+            EOF
+            }
+            resource "aws_iam_role_policy_attachment" "a" {
+              role       = "x"
+              policy_arn = "arn:aws:iam::aws:policy/AdministratorAccess" #! IAC701
+            }
             data "aws_iam_policy_document" "a" {
               statement {
                 actions   = ["s3:GetObject"]
@@ -1029,6 +1064,75 @@ def test_a_rule_is_found_in_the_lines_that_break_it_and_nowhere_else(
 
     assert lines == {each for each in expected if each[1] == rule}
     assert all(kind in each.rule.kinds for each in found.findings)
+
+
+def test_the_files_inside_of_a_template_of_the_terraform_type_are_reviewed_where_they_stand() -> None:
+    template = dedent(
+        """\
+        ROSTemplateFormatVersion: '2015-09-01'
+        Transform: Aliyun::OpenTofu-v1.8
+        Workspace:
+          readme.md: Hello
+          acl.tf: |
+            resource "alicloud_oss_bucket_acl" "a" {
+              acl = "public-read"
+            }
+          broken.tf: |
+            resource {
+        """
+    )
+
+    found = review([Source("t.yaml", template)])
+
+    assert [(each.at.source.name, each.at.line, each.rule.id) for each in found.findings] == [
+        ("t.yaml#acl.tf", 7, "IAC401"),
+        ("t.yaml#broken.tf", 10, "IAC101"),
+    ]
+    assert not found.corrections
+
+
+def test_variables_files_are_held_to_the_variables_there_are() -> None:
+    declared = 'variable "db_password" {\n  sensitive = true\n}\nlocals { x = var.db_password }\n'
+
+    found = review([Source("v.tf", declared), Source("a.tfvars", 'db_password = "Geheim12"\nother = 1\n')])
+
+    rules = {(each.at.source.name, each.at.line, each.rule.id) for each in found.findings}
+    assert rules >= {("a.tfvars", 1, "IAC201"), ("a.tfvars", 2, "IAC103")}
+
+
+def test_without_python_hcl2_terraform_is_passed_over_and_the_rest_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("terraform", "hcl_nodes"):
+        monkeypatch.delitem(sys.modules, f"a2a_agents.iac.review.{name}", raising=False)
+    monkeypatch.setitem(sys.modules, "hcl2", None)
+
+    found = review(
+        [Source("main.tf", "locals {}"), Source("t.yaml", "Resources:\n  T: {Type: AWS::S3::Bucket}\n")]
+    )
+
+    assert "python-hcl2" in found.passed_over["main.tf"]
+    assert [template.source.name for template in found.templates] == ["t.yaml"]
+
+
+def test_yaml_merges_are_followed() -> None:
+    template = dedent(
+        """\
+        ROSTemplateFormatVersion: '2015-09-01'
+        Resources:
+          A: {Type: ALIYUN::OSS::Bucket, Properties: &a {BucketName: a, AccessControl: public-read}}
+          B:
+            Type: ALIYUN::OSS::Bucket
+            Properties: {<<: *a, AccessControl: private}
+          C:
+            Type: ALIYUN::OSS::Bucket
+            Properties: {<<: [*a], BucketName: c}
+        """
+    )
+
+    found = [each for each in review([Source("t.yaml", template)]).findings if each.rule.id == "IAC401"]
+
+    assert [each.message.partition(" ")[0] for each in found] == ["A", "C"]
 
 
 def test_a_module_among_the_files_is_called_with_what_it_needs_and_nothing_else() -> None:

@@ -9,8 +9,8 @@ import json
 import os
 import resource
 import sys
-from collections.abc import Sequence
-from typing import Any, BinaryIO, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from a2a_agents.iac.review.findings import Kind
 from a2a_agents.iac.review.lint import LintMatch, lint
@@ -28,32 +28,38 @@ UNFINISHED: Final = "cfn-lint did not finish: our own rules alone looked at Clou
 
 def main() -> int:
     """Read, review, answer."""
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    pipe = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what libraries print is no answer
     given = json.load(sys.stdin.buffer)
     resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU_SECONDS, MOST_CPU_SECONDS))
     if sys.platform == "linux":  # elsewhere the limit is not kept, or forbids what is there already
         resource.setrlimit(resource.RLIMIT_AS, (given["memory"], given["memory"]))
+    for value in answers(given):
+        pipe.write(json.dumps(value).encode() + b"\n")
+        pipe.flush()
+    return 0
+
+
+def answers(given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """What is answered to what was given, each as soon as it is known."""
     try:
         found = review([Source(file["name"], file["text"]) for file in given["files"]])
     except RecursionError:
-        answer(answers, {"failed": TOO_DEEP})
-        return 0
+        yield {"failed": TOO_DEEP}
+        return
     except MemoryError:
-        answer(answers, {"failed": TOO_MUCH})
-        return 0
+        yield {"failed": TOO_MUCH}
+        return
     documents = [each for each in found.documents if each.kind is Kind.CLOUDFORMATION]
     wanted = bool(documents) and given["lint"]
-    answer(answers, told(found, (), (UNFINISHED,) if wanted else (), last=not wanted))
+    yield told(found, (), (UNFINISHED,) if wanted else (), last=not wanted)
     if wanted:
         try:
-            matches = lint(documents, found.findings)
-            answer(answers, told(found, matches, (), last=True))
+            yield told(found, lint(documents, found.findings), (), last=True)
         except ModuleNotFoundError as error:
             if error.name is None or error.name.partition(".")[0] != "cfnlint":
                 raise
-            answer(answers, told(found, (), (NO_LINT,), last=True))
-    return 0
+            yield told(found, (), (NO_LINT,), last=True)
 
 
 def told(found: Review, matches: Sequence[LintMatch], notes: Sequence[str], *, last: bool) -> dict[str, Any]:
@@ -71,12 +77,6 @@ def told(found: Review, matches: Sequence[LintMatch], notes: Sequence[str], *, l
         ],
         "last": last,
     }
-
-
-def answer(answers: BinaryIO, value: dict[str, Any]) -> None:
-    """Write one answer, at once."""
-    answers.write(json.dumps(value).encode() + b"\n")
-    answers.flush()
 
 
 if __name__ == "__main__":

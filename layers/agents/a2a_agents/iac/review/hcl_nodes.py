@@ -46,7 +46,7 @@ def _parsed(text: str, source: Source, offset: int) -> Branch:
         tree: Branch = hcl2.parses_to_tree(text)
     except UnexpectedInput as error:
         ends = isinstance(error, UnexpectedToken) and error.token.type == "$END"
-        place = len(text) if ends else cast("int | None", error.pos_in_stream) or 0
+        place = len(text.rstrip()) if ends else cast("int | None", error.pos_in_stream) or 0
         at = min(offset + max(place, 0), len(source.text))
         why = "a bracket or a quote is not closed" if ends else "this cannot stand here"
         raise Unreadable(why, Span(source, at, at)) from None
