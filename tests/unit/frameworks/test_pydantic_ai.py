@@ -305,6 +305,15 @@ def test_what_is_expected_to_go_wrong_is_told_without_its_text(error: Exception,
     assert text_of(happened) == "I heard " + ("two" if forgot else "oneand two") + "and three"
 
 
+def test_what_the_deployer_says_of_a_failure_is_said() -> None:
+    def script(_: Sequence[ModelMessage]) -> list[Delta]:
+        raise ModelRateLimitError("m", "secret")
+
+    served = pydantic_ai.agent(Agent(model(script)), failures={ModelRateLimitError: "Come back on Monday."})
+
+    assert rehearse(served, "Go").text == "Come back on Monday."
+
+
 def test_too_many_steps_end_the_turn() -> None:
     served = Agent(model(lambda _: [call("again")]))
 

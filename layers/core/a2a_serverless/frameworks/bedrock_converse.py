@@ -114,7 +114,7 @@ def agent(
                 return
         raise NotDoneError(TOO_MANY_STEPS)
 
-    return bridged(run, failures=failures or {}, memory=memory, remembers=remembers)
+    return bridged(run, failures=failures, memory=memory, remembers=remembers)
 
 
 def _tool(given: Tool | Callable[..., Any]) -> Tool:

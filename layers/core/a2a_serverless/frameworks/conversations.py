@@ -10,6 +10,7 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import asdict
+from types import MappingProxyType
 from typing import Any
 
 from a2a_serverless.agent import (
@@ -51,16 +52,20 @@ MOST_WAITING = 4
 def bridged(
     run: Run,
     *,
-    failures: Mapping[type[Exception], str],
+    failures: Mapping[type[Exception], str] | None,
+    known: Mapping[type[Exception], str] = MappingProxyType({}),
     memory: str,
     remembers: int = REMEMBERED,
 ) -> Agent:
     """The agent that a bridge offers: its runs, and everything around them.
 
-    `failures` says what the caller is told when one of these is raised; the first that fits counts. All else
-    rises, and what it says is seen by the operator only. `memory` is the member of `Turn.state` that holds
-    the conversation, `remembers` its greatest size in bytes of JSON.
+    `failures` says what the caller is told when one of these is raised, then `known` does for what the
+    framework raises; the first that fits counts. All else rises, and what it says is seen by the operator
+    only. `memory` is the member of `Turn.state` that holds the conversation, `remembers` its greatest size in
+    bytes of JSON.
     """
+    own = failures or {}
+    told = {**own, **known, **own}  # the deployer's first, and theirs where both name one
 
     async def agent(turn: Turn) -> AsyncIterator[Update]:
         conversation = Conversation(turn, memory, remembers)
@@ -73,8 +78,8 @@ def bridged(
             ended = Rejected(str(refused))
         except NotDoneError as reason:
             ended = Failed(str(reason))
-        except tuple(failures) as failure:
-            ended = Failed(next(text for kind, text in failures.items() if isinstance(failure, kind)))
+        except tuple(told) as failure:
+            ended = Failed(next(text for kind, text in told.items() if isinstance(failure, kind)))
         else:
             return
         conversation.give_up(too_long=ended.text == TOO_LONG)

@@ -113,7 +113,7 @@ def agent(
         for step in _ended(thread, await graph.aget_state(thread.config), response):
             yield step
 
-    return bridged(run, failures={**(failures or {}), **FAILURES}, memory=memory, remembers=remembers)
+    return bridged(run, failures=failures, known=FAILURES, memory=memory, remembers=remembers)
 
 
 def _message(pieces: list[str | File]) -> HumanMessage:

@@ -101,7 +101,7 @@ def agent(
         for step in _ended(result, response):
             yield step
 
-    return bridged(run, failures={**(failures or {}), **FAILURES}, memory=memory, remembers=remembers)
+    return bridged(run, failures=failures, known=FAILURES, memory=memory, remembers=remembers)
 
 
 async def _start(served: Served, turn: Turn, earlier: Earlier, context: Any) -> Any:  # noqa: ANN401  its own

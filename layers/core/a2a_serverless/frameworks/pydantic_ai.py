@@ -97,7 +97,7 @@ def agent(
                 for step in steps:
                     yield step
 
-    return bridged(run, failures={**(failures or {}), **FAILURES}, memory=memory, remembers=remembers)
+    return bridged(run, failures=failures, known=FAILURES, memory=memory, remembers=remembers)
 
 
 async def _start(turn: Turn, earlier: Earlier) -> dict[str, Any]:

@@ -103,7 +103,7 @@ def agent(
                     for step in telling.told(event, permissions):
                         yield step
 
-    return bridged(run, failures={**(failures or {}), **FAILURES}, memory=memory, remembers=remembers)
+    return bridged(run, failures=failures, known=FAILURES, memory=memory, remembers=remembers)
 
 
 @asynccontextmanager
