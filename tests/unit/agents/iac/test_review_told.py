@@ -1,8 +1,12 @@
 """What a review says: Markdown and SARIF of the same findings, and no secret in either."""
 
 import json
+import sys
 from typing import Any
 
+import pytest
+
+from a2a_agents.iac.review.__main__ import NO_LINT, UNFINISHED, answers
 from a2a_agents.iac.review.lint import LintMatch, values_to_hide, without
 from a2a_agents.iac.review.reviewing import Review, review
 from a2a_agents.iac.review.rules import RULES
@@ -62,6 +66,29 @@ def test_markdown_has_a_row_for_every_finding_and_its_cells_hold() -> None:
     assert told.startswith("# Review\n\n**5 errors, ")
     assert "- A note." in told
     assert "Taken back by comments in the templates: 1." in told
+
+
+def test_our_own_review_is_answered_before_cfn_lint_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("cfnlint", "cfnlint.api"):
+        monkeypatch.setitem(sys.modules, name, None)
+    given = {"files": [{"name": "t.yaml", "text": TEMPLATE}], "lint": True}
+
+    first, second = answers(given)
+
+    assert (first["last"], second["last"]) == (False, True)
+    assert UNFINISHED in first["markdown"]
+    assert NO_LINT in second["markdown"]
+    assert first["counted"] == second["counted"]
+
+
+def test_what_is_not_cloudformation_is_answered_once() -> None:
+    given = {"files": [{"name": "main.tf", "text": "locals {}"}, {"name": "x", "text": "y"}], "lint": True}
+
+    (only,) = answers(given)
+
+    assert only["last"] is True
+    assert only["templates"] == ["main.tf"]
+    assert only["passed_over"].keys() == {"x"}
 
 
 # What SARIF 2.1.0 requires of the objects that are used (OASIS schema, `required` and `enum` of each).
