@@ -302,6 +302,10 @@ CASES: dict[str, list[tuple[Kind, str]]] = {
                 Type: AWS::SSM::Parameter
                 Properties:
                   Value: AKIAQWERTYUIOPASDFGH #! IAC201
+              F:
+                Type: AWS::SecretsManager::Secret
+                Properties:
+                  SecretString: '{"user": "a", "password": "{{resolve:secretsmanager:x}}"}'
             """,
         ),
         (
