@@ -88,7 +88,8 @@ KNOWN_FORMATS: Final = {
 """Secrets that are known by how they look. Every pattern is bounded, so that hostile text costs no time."""
 
 PLACEHOLDER: Final = re.compile(
-    r"\A(?:\s*|\{\{.*|.*\{\{resolve:.*|\$\{.*|\$\(.*|<.*>|\[.*\]|%.*%|@.*|arn:.*|ssm:.*|secretsmanager:.*|vault:.*|acs:.*"
+    r"\A(?:\s*|\{\{.*|.*\{\{resolve:.*|\$\{.*|\$\(.*|<.*>|\[.*\]|%.*%|@.*"
+    r"|arn:.*|ssm:.*|secretsmanager:.*|vault:.*|acs:.*"
     r"|x{3,}|\*{3,}|\.{3,}|true|false|none|null|n/?a|required|optional|enabled|disabled|-?[0-9]{1,3}"
     r"|alias/.*|projects/.*|/[\w./-]+|https?://[^@]*)\Z",
     re.IGNORECASE | re.DOTALL,
