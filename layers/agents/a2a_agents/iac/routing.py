@@ -72,7 +72,7 @@ class Router:
                 "This could be for several skills. Which one is meant:"
                 f" {self._list(candidates)}? Name it in the answer, or as metadata.skill."
             )
-        if any(part.which() in ("raw", "url") for part in message.parts) or looks_like_template(text):
+        if any(part.which() in ("raw", "url", "data") for part in message.parts) or looks_like_template(text):
             files_mean = self._by_id(self.files_mean)
             if files_mean is not None:
                 return self._if_usable(files_mean)

@@ -117,6 +117,7 @@ def test_words_for_no_skill_are_asked_about_unless_files_say_what_is_meant() -> 
     assert isinstance(asked, InputRequired)
     assert all(skill.id in asked.text for skill in SKILLS)
     assert routed_to(message(Part(text="Hello"), Part(raw=b"x", filename="main.tf"))) == REVIEW
+    assert routed_to(message(Part(data={"Resources": {}}))) == REVIEW
     assert routed_to(message(Part(text="```\nResources: {}\n```"))) == REVIEW
 
 
