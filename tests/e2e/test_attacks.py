@@ -20,6 +20,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from a2a_serverless.bindings.http import MAX_BODY
 from tests.e2e.attackers import (
     Answer,
     Forger,
@@ -35,8 +36,8 @@ from tests.e2e.stack import PATIENCE, LocalStack, running
 ALICE, BOB = ("Authorization: Bearer alice-token", "Authorization: Bearer bob-token")
 VERSION = "A2A-Version: 1.0"
 JSON = "Content-Type: application/json"
-PICTURE = bytes(range(256)) * 2048
-"""Half a megabyte that is no text."""
+PAGE = bytes(range(128)) * 4096
+"""Half a megabyte that says to be a page."""
 
 STRANGER = b'{"error":"Unauthorized"}'
 SOON = 20
@@ -92,7 +93,7 @@ def message(text: str = "echo", **fields: Any) -> dict[str, Any]:
 def hers(guarded: LocalStack) -> dict[str, Any]:
     """A task of Alice's with content that has an address of its own."""
     raw = {
-        "raw": b64encode(PICTURE).decode(),
+        "raw": b64encode(PAGE).decode(),
         "mediaType": "text/html",
         "filename": 'a"\r\nX-Injected: 1\r\n\r\n<b>',
     }
@@ -271,7 +272,7 @@ def test_the_name_of_a_file_becomes_one_harmless_header(guarded: LocalStack, her
 
     answer = one(guarded, "GET", part["url"].removeprefix(guarded.url), ALICE)
 
-    assert (answer.status, answer.body) == (200, PICTURE)
+    assert (answer.status, answer.body) == (200, PAGE)
     assert answer.header("x-injected") == ""
     assert answer.header("content-disposition").startswith(
         'attachment; filename="a___X-Injected: 1____<b>"; '
@@ -471,7 +472,7 @@ MEGABYTE = 1024 * 1024
 
 
 @pytest.mark.parametrize("path", ["/", "/message:send"])
-@pytest.mark.parametrize("size", [5 * MEGABYTE, 7 * MEGABYTE, 11 * MEGABYTE])
+@pytest.mark.parametrize("size", [MAX_BODY, 7 * MEGABYTE, 11 * MEGABYTE])
 def test_a_body_over_the_limit_is_refused_whatever_is_in_it(
     guarded: LocalStack, path: str, size: int
 ) -> None:
