@@ -106,6 +106,12 @@ def test_a_stream_that_began_without_its_task_is_told_what_was_said_after_its_me
     assert missed(viewed(status("WORKING"), sent="elsewhere"), now) == []
 
 
+def test_what_the_task_had_in_its_history_from_the_beginning_is_not_told_as_missed() -> None:
+    earlier = status("WORKING", "earlier")["statusUpdate"]["status"]["message"]
+
+    assert missed(viewed(whole(history=[earlier])), standing(history=[earlier])) == []
+
+
 def test_before_anything_was_told_there_is_no_task() -> None:
     assert TaskView().task is None
     assert TaskView().state is None
