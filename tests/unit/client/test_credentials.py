@@ -68,6 +68,21 @@ def test_a_token_that_does_not_change_is_not_shown_twice() -> None:
         shown(Bearer("abc"), 401)
 
 
+def test_a_source_that_has_no_other_token_is_believed() -> None:
+    async def source() -> str:
+        return "the same"
+
+    paper = Paper([lambda _: httpx.Response(401)])
+
+    async def run() -> None:
+        async with connect(URL, options=paper.options(auth=Bearer(source))) as agent:
+            await agent.get_task("t1")
+
+    with pytest.raises(UnauthenticatedError):
+        asyncio.run(run())
+    assert len(paper.asked) == 1
+
+
 def test_several_schemes_go_together_and_one_of_them_may_look_at_answers() -> None:
     first, second = shown(Together(ApiKey("k"), Bearer(Renewed())), 401)
 
