@@ -53,8 +53,8 @@ def web() -> Iterator[httpx.Client]:
 
 @pytest.fixture(scope="session")
 def linking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
-    """A deployment that gives all that is stored by links, each for a second."""
-    chosen = ("ContentLinks=always", "ContentLinkSeconds=1")
+    """A deployment that gives all that is stored by links, each for a few seconds."""
+    chosen = ("ContentLinks=always", "ContentLinkSeconds=8")
     parameters = [word for each in chosen for word in ("--parameter", each)]
     tokens = [word for name, token in TOKENS.items() for word in ("--token", f"{name}={token}")]
     with running(tmp_path_factory.mktemp("linking"), *WORKSHOP, *parameters, *tokens) as stack:
