@@ -2,8 +2,14 @@
 
 import re
 import runpy
+import shutil
+import subprocess
+import sys
 import tomllib
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.integration.infra.declared import ROOT
 
@@ -63,3 +69,32 @@ def test_every_framework_that_there_is_a_bridge_for_can_be_asked_for() -> None:
     for extra in extras:
         for requirement in project["optional-dependencies"][extra]:
             assert f"#   {requirement}\n" in asked
+
+
+def for_turns() -> list[str]:
+    """The packages that the API's functions do not have."""
+    named = re.fullmatch(
+        r"FOR_TURNS := \$\(addprefix (\S+/),(.+)\)",
+        (AGENTS / "for-turns.mk").read_text(encoding="utf-8").splitlines()[-1],
+    )
+    assert named
+    return [named[1] + name for name in named[2].split()]
+
+
+def test_what_is_for_turns_only_is_there() -> None:
+    assert all((AGENTS / package / "__init__.py").is_file() for package in for_turns())
+
+
+@pytest.mark.parametrize("agent", ["iac", "support", "fulfilment"])
+def test_a_card_is_made_without_what_is_for_turns_only(agent: str, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "layers" / "core" / "a2a_serverless", tmp_path / "a2a_serverless")
+    shutil.copytree(AGENTS / "a2a_agents", tmp_path / "a2a_agents")
+    for package in (*for_turns(), "a2a_serverless/cli", "a2a_serverless/client", "a2a_serverless/frameworks"):
+        shutil.rmtree(tmp_path / package)
+
+    subprocess.run(
+        [sys.executable, "-c", f"from a2a_agents.{agent} import profile; assert profile.skills"],
+        env={"PYTHONPATH": str(tmp_path), "PYTHONSAFEPATH": "1"},
+        cwd=tmp_path,
+        check=True,
+    )
