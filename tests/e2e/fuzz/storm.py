@@ -64,6 +64,16 @@ class Outcome:
             self.seconds.append(one.seconds)
             self.faults += wrong
 
+    def add_all(self, other: "Outcome") -> None:
+        """Count what another deployment answered as well."""
+        self.statuses += other.statuses
+        self.kinds += other.kinds
+        self.seconds += other.seconds
+        self.faults += other.faults
+        self.late += other.late
+        self.tasks += other.tasks
+        self.lasted += other.lasted
+
     def add_again(self, one: Exchange, patience: float) -> None:
         """Judge the second attempt at what took too long: a busy machine is late once and no more."""
         with self._lock:
@@ -74,13 +84,14 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Storm:
-    """How many requests, chosen by which seed, from how many clients at once.
+    """How many requests, chosen by which seed and from which number on, from how many clients at once.
 
     After `patience` seconds without a status, twice, a request counts as hanging.
     """
 
     requests: int
     seed: int = 1
+    first: int = 0
     clients: int = 4
     patience: float = 5.0
 
@@ -106,7 +117,7 @@ def rage(storm: Storm, folder: Path) -> Outcome:
                 outcome.add_again(exchanged(stack.url, number, odd), storm.patience)
 
         with ThreadPoolExecutor(storm.clients) as clients:
-            list(clients.map(send, range(storm.requests)))
+            list(clients.map(send, range(storm.first, storm.first + storm.requests)))
         outcome.lasted = time.monotonic() - began
         if [fetched(stack, BOB, f"/tasks/{task}") for task in known.foreign] != before:
             outcome.faults.append("the tasks of somebody else were changed")
