@@ -1,7 +1,8 @@
 """Twenty thousand requests that are almost right, to whole deployments over their sockets.
 
 Each deployment takes some of them: the emulator below it looks at every item for every listing, and so would
-be what is measured in the end. Which requests they are follows from a seed and a number, so that one that brought a fault to light can be sent again.
+be what is measured in the end. Which requests they are follows from a seed and a number, so that one that
+brought a fault to light can be sent again.
 """
 
 import statistics
