@@ -1,6 +1,6 @@
 """What the documentation shows of the command: typed at a deployment, with the same ids each time.
 
-`python -m tests.integration.cli.captures` puts it into the document as it is now.
+`python -m tests.integration.cli.captures` puts it into the documents as it is now.
 """
 
 import os
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.e2e.stack import ROOT, running
 
-DOCUMENT = ROOT / "layers" / "core" / "a2a_serverless" / "cli" / "README.md"
+DOCUMENTS = (ROOT / "README.md", ROOT / "layers" / "core" / "a2a_serverless" / "cli" / "README.md")
 CAPTURES = re.compile(r"(?<=<!-- captures -->\n).*?(?=<!-- end of captures -->)", re.DOTALL)
 
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -87,10 +87,11 @@ def captured() -> Iterator[str]:
 
 
 def main() -> None:
-    """Put it into the document."""
-    text = DOCUMENT.read_text(encoding="utf-8")
+    """Put it into the documents."""
     with captured() as shown:
-        DOCUMENT.write_text(CAPTURES.sub(lambda _: shown, text), encoding="utf-8")
+        for document in DOCUMENTS:
+            text = document.read_text(encoding="utf-8")
+            document.write_text(CAPTURES.sub(lambda _: shown, text), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.stack import PATIENCE, ROOT
-from tests.integration.cli.captures import CAPTURES, DOCUMENT, captured
+from tests.integration.cli.captures import CAPTURES, DOCUMENTS, captured
 from tests.integration.cli.terminal import Terminal
 
 PATHS = os.pathsep.join(map(str, (ROOT / "layers" / "core", ROOT / "layers" / "agents")))
@@ -39,7 +39,8 @@ def typed(here: Path, environment: dict[str, str], *arguments: str) -> "subproce
 def test_what_the_documentation_shows_is_printed() -> None:
     """Where this fails, `python -m tests.integration.cli.captures` writes it anew."""
     with captured() as shown:
-        assert CAPTURES.findall(DOCUMENT.read_text(encoding="utf-8")) == [shown]
+        for document in DOCUMENTS:
+            assert CAPTURES.findall(document.read_text(encoding="utf-8")) == [shown]
 
 
 def test_an_agent_of_ones_own_is_made_served_and_called(tmp_path: Path, environment: dict[str, str]) -> None:
