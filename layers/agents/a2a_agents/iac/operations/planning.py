@@ -185,9 +185,8 @@ def _made(given: Given, template: Template | None) -> str:
     listed = _listed([f"{name} ({kind})" for name, kind in (template.resources if template else {}).items()])
     match given.action:
         case Action.CREATE:
-            made = (
-                f"Creates {len(template.resources) if template else 0} resources: {listed}." if listed else ""
-            )
+            many = len(template.resources) if template else 0
+            made = f"Creates {many} {'resource' if many == 1 else 'resources'}: {listed}." if listed else ""
             return f"{made} What fails is kept, not rolled back.".strip()
         case Action.CONTINUE:
             return "Creates what failed and what is still missing; what was created stays."
