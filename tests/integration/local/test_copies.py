@@ -99,8 +99,9 @@ def test_a_copy_is_known_by_its_environment_and_the_original_is_not(pool: Functi
 
 @pytest.mark.parametrize(("how", "words"), [("leave", "exit status 1"), ("die", "signal: SIGKILL")])
 def test_a_copy_that_ends_fails_its_invocation_and_the_next_gets_another(
-    pool: FunctionPool, how: str, words: str
+    pool_of: PoolOf, copying: LauncherOf, how: str, words: str
 ) -> None:
+    pool = pool_of(TELLING, launched=copying, cap=1)
     before = answer(submit(pool, {}))
     error = answer(submit(pool, {"do": how}))
     after = answer(submit(pool, {}))

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from a2a_serverless.adapters.dynamodb_keys import rate_bucket
 from a2a_serverless.ports.limits import Bucket, OperationClass, RateLimit, RateLimits
 from tests.integration.ports.samples import THREADS, all_at_once
 from tests.integration.ports.world import TENANT, StoredWorld, World
@@ -173,7 +174,10 @@ def test_a_refusal_whose_answer_was_lost_is_one(stored: StoredWorld) -> None:
 def test_no_bucket_is_kept_for_ever(stored: StoredWorld) -> None:
     let_through(stored, LIMIT.burst)
 
-    table = stored.backend.dynamodb.scan(TableName=stored.backend.table)
-    (item,) = [each for each in table["Items"] if each["pk"]["S"].startswith(f"RATE#{TENANT}#{stored.owner}")]
+    key = rate_bucket(bucket(stored), LIMIT)
+    found = stored.backend.dynamodb.get_item(
+        TableName=stored.backend.table, Key={"pk": {"S": key.pk}, "sk": {"S": key.sk}}
+    )
+    item = found["Item"]
     kept = int(item["expires"]["N"]) - stored.clock.now().timestamp()
     assert kept == pytest.approx(24 * 3600 + 18, abs=1)
