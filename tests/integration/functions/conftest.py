@@ -1,7 +1,7 @@
 """Every function's handler in this process, as Lambda loads it, on moto with the state as declared."""
 
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -25,9 +25,9 @@ def requests() -> AwsRequests:
 
 
 @pytest.fixture(scope="package")
-def deployed(backend: Backend, requests: AwsRequests) -> Iterator[Deployed]:
-    """The seven functions, each loaded once with one environment."""
-    environment = {
+def environment(backend: Backend) -> Mapping[str, str]:
+    """The variables of the functions."""
+    return {
         "AWS_ACCESS_KEY_ID": "testing",
         "AWS_SECRET_ACCESS_KEY": "testing",
         "AWS_DEFAULT_REGION": REGION,
@@ -44,25 +44,40 @@ def deployed(backend: Backend, requests: AwsRequests) -> Iterator[Deployed]:
         "BLOCKING_WAIT_SECONDS": "10",
         "POWERTOOLS_SERVICE_NAME": "a2a-serverless",
     }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def variables(environment: Mapping[str, str]) -> Iterator[None]:
+    """What is made late finds them too; tests elsewhere, which may come in between, find none of them."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        yield
+
+
+@pytest.fixture(scope="package")
+def deployed(backend: Backend, requests: AwsRequests, environment: Mapping[str, str]) -> Deployed:
+    """The seven functions, each loaded once with one environment."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment.items():
             patch.setenv(name, value)
         with requests.watching_new_sessions():
             modules = {name: load(name) for name in FOLDERS}
-        yield Deployed(modules, backend)
+    return Deployed(modules, backend)
 
 
 @pytest.fixture(scope="package")
-def streaming(deployed: Deployed, requests: AwsRequests) -> StreamingDeployed:
+def streaming(deployed: Deployed, requests: AwsRequests, environment: Mapping[str, str]) -> StreamingDeployed:
     """The API's functions once more, as they are where answers leave piece by piece."""
-    environment = {
+    streamed = {
+        **environment,
         "STREAMING": "on",
         "STREAMS_PER_CALLER": "3",
         "BLOCKING_WAIT_SECONDS": "4",
         "LOCAL_PRINCIPAL": "streamer",
     }
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in environment.items():
+        for name, value in streamed.items():
             patch.setenv(name, value)
         with requests.watching_new_sessions():
             loaded = {name: load(name) for name in ("card", "http_json", "jsonrpc")}

@@ -54,9 +54,3 @@ def ros() -> FakeRos:
 def desk(ros: FakeRos) -> Iterator[Desk]:
     with serving(ros) as endpoint:
         yield Desk(ros, endpoint)
-
-
-@pytest.fixture(autouse=True)
-def nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever asks an emulator here asks the one in this process, whatever the environment points at."""
-    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
