@@ -8,32 +8,75 @@ AWS. Needs the packages of the extra `client`; what verifies signatures those of
 when it is used. Agents that call others find `RemoteAgent` in `client.remote_agent`.
 """
 
-from a2a_serverless.client.agent_client import Client, connect, text_message
-from a2a_serverless.client.authentication import ApiKey, Basic, Bearer, Together
-from a2a_serverless.client.discovery import (
-    CachedCard,
-    CardCache,
-    Discovered,
-    MemoryCardCache,
-    Trust,
-    discover,
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from a2a_serverless.client.agent_client import Client, text_message
+    from a2a_serverless.client.authentication import ApiKey, Basic, Bearer, Together
+    from a2a_serverless.client.connecting import connect
+    from a2a_serverless.client.discovery import (
+        CachedCard,
+        CardCache,
+        Discovered,
+        MemoryCardCache,
+        Trust,
+        discover,
+    )
+    from a2a_serverless.client.failures import (
+        ClientError,
+        NoUsableInterfaceError,
+        PassedOver,
+        StreamCutError,
+        TimedOutError,
+        UnavailableError,
+        UnexpectedAnswerError,
+        UnknownError,
+        UnreachableError,
+        UntrustedCardError,
+    )
+    from a2a_serverless.client.files import Downloaded
+    from a2a_serverless.client.interfaces import Chosen, choose
+    from a2a_serverless.client.options import Limits, Options, Retries, Timeouts
+    from a2a_serverless.client.streams import Stream
+
+MODULES = MappingProxyType(
+    {
+        "ApiKey": "authentication",
+        "Basic": "authentication",
+        "Bearer": "authentication",
+        "CachedCard": "discovery",
+        "CardCache": "discovery",
+        "Chosen": "interfaces",
+        "Client": "agent_client",
+        "ClientError": "failures",
+        "Discovered": "discovery",
+        "Downloaded": "files",
+        "Limits": "options",
+        "MemoryCardCache": "discovery",
+        "NoUsableInterfaceError": "failures",
+        "Options": "options",
+        "PassedOver": "failures",
+        "Retries": "options",
+        "Stream": "streams",
+        "StreamCutError": "failures",
+        "TimedOutError": "failures",
+        "Timeouts": "options",
+        "Together": "authentication",
+        "Trust": "discovery",
+        "UnavailableError": "failures",
+        "UnexpectedAnswerError": "failures",
+        "UnknownError": "failures",
+        "UnreachableError": "failures",
+        "UntrustedCardError": "failures",
+        "choose": "interfaces",
+        "connect": "connecting",
+        "discover": "discovery",
+        "text_message": "agent_client",
+    }
 )
-from a2a_serverless.client.failures import (
-    ClientError,
-    NoUsableInterfaceError,
-    PassedOver,
-    StreamCutError,
-    TimedOutError,
-    UnavailableError,
-    UnexpectedAnswerError,
-    UnknownError,
-    UnreachableError,
-    UntrustedCardError,
-)
-from a2a_serverless.client.files import Downloaded
-from a2a_serverless.client.interfaces import Chosen, choose
-from a2a_serverless.client.options import Limits, Options, Retries, Timeouts
-from a2a_serverless.client.streams import Stream
+"""Each public name, and the module here that it comes from."""
 
 __all__ = [
     "ApiKey",
@@ -68,3 +111,16 @@ __all__ = [
     "discover",
     "text_message",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Fetch a public name (PEP 562); from then on it is an attribute like any other."""
+    if name not in MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f"{__name__}.{MODULES[name]}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    """The public names, fetched or not."""
+    return sorted({*globals(), *__all__})

@@ -6,8 +6,7 @@ Errors of the protocol are raised as the classes of `protocol.errors`, everythin
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +14,6 @@ from typing import Any, Self, TypeVar
 
 from a2a_serverless.client.answers import present, read
 from a2a_serverless.client.connection import Connection, http_client
-from a2a_serverless.client.discovery import CardCache, Trust, discover
 from a2a_serverless.client.files import FILES, Downloaded, Outgoing, download, upload
 from a2a_serverless.client.interfaces import Chosen, choose, trusted_origins
 from a2a_serverless.client.options import Options
@@ -228,25 +226,6 @@ class Client:
 
     async def _asked(self, method: str, params: dict[str, Any]) -> object:
         return await self._connection.call(self._binding, OPERATION_OF_METHOD[method], params)
-
-
-@asynccontextmanager
-async def connect(
-    url: str,
-    *,
-    options: Options | None = None,
-    trust: Trust | None = None,
-    cache: CardCache | None = None,
-) -> AsyncIterator[Client]:
-    """Find the agent at an address (see `discover`) and call it over the first interface spoken here.
-
-    Raises:
-        NoUsableInterfaceError: there is none. What `discover` raises.
-    """
-    options = options or Options()
-    found = await discover(url, options=options, trust=trust, cache=cache)
-    async with Client(found.card, options, asked_from=url) as client:
-        yield client
 
 
 def text_message(

@@ -17,11 +17,13 @@ text of it holds a credential, or the query of an address.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from a2a_serverless.client.card_verification import Verification
-from a2a_serverless.protocol.card import AgentInterface
 from a2a_serverless.protocol.errors import A2AError
+
+if TYPE_CHECKING:
+    from a2a_serverless.client.card_verification import Verification
+    from a2a_serverless.protocol.card import AgentInterface
 
 
 class ClientError(Exception):
@@ -78,7 +80,7 @@ class StreamCutError(ClientError):
 class PassedOver:
     """An interface of a card that is not used, and why."""
 
-    interface: AgentInterface
+    interface: "AgentInterface"
     reason: str
 
 
@@ -98,7 +100,7 @@ class NoUsableInterfaceError(ClientError):
 class UntrustedCardError(ClientError):
     """The card is not what somebody trusted has signed; `verification` says what was found."""
 
-    def __init__(self, verification: Verification) -> None:
+    def __init__(self, verification: "Verification") -> None:
         super().__init__(f"the card cannot be trusted: {verification.verdict} ({verification.detail})")
         self.verification = verification
 

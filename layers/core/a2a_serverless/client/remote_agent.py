@@ -25,7 +25,8 @@ from a2a_serverless.agent import (
     Turn,
     Update,
 )
-from a2a_serverless.client.agent_client import Client, connect
+from a2a_serverless.client.agent_client import Client
+from a2a_serverless.client.connecting import connect
 from a2a_serverless.client.delegation import Delegation
 from a2a_serverless.client.discovery import MemoryCardCache, Trust
 from a2a_serverless.client.failures import (
