@@ -55,6 +55,11 @@ class Sent:
         shown = [value for name, value in self.headers if name.lower() in ("authorization", "x-api-key")]
         return self.raw is None and len(shown) == 1
 
+    @property
+    def asks_for_a_part(self) -> bool:
+        """Whether some bytes of the answer are asked for instead of all."""
+        return any(name.lower() == "range" for name, _ in self.headers)
+
     def encoded(self) -> bytes:
         """The bytes on the wire."""
         if self.raw is not None:
