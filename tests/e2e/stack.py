@@ -98,3 +98,22 @@ def descendants(pid: int) -> set[int]:
     while more := {child for child, parent in parents.items() if parent in found} - found:
         found |= more
     return found - {pid}
+
+
+def processes(stack: LocalStack, function: str) -> set[int]:
+    """Every process of a function."""
+    folder = f"functions/{function}"
+    return {
+        pid
+        for pid in descendants(stack.process.pid)
+        if environ_of(pid).get("LAMBDA_TASK_ROOT", "").endswith(folder)
+    }
+
+
+def environ_of(pid: int) -> dict[str, str]:
+    """The environment of a process; empty when it has ended meanwhile."""
+    try:
+        entries = Path(f"/proc/{pid}/environ").read_bytes().decode().split("\0")
+    except (FileNotFoundError, ProcessLookupError):
+        return {}
+    return {name: value for name, _, value in (entry.partition("=") for entry in entries)}

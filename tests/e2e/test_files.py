@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-import time
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from tests.e2e.stack import PATIENCE, LocalStack, descendants, running
+from tests.e2e.stack import PATIENCE, LocalStack, processes, running
 
 MIB = 1024 * 1024
 TOKENS = {"alice": "alice-opens-this", "bob": "bob-opens-that"}
@@ -91,12 +91,18 @@ class Client:
         """The task as it is now."""
         return self.http.get(f"/tasks/{task_id}").json()
 
-    def until(self, task_id: str, state: str) -> Any:
-        """The task when it has got there."""
-        give_up = time.monotonic() + PATIENCE
-        while (task := self.get(task_id))["status"]["state"] != f"TASK_STATE_{state}":
-            assert time.monotonic() < give_up, task
-            time.sleep(0.1)
+    def until(self, task_id: str, state: str, *, says: bool = False) -> Any:
+        """The task when it has got there, and has said something if `says`; as its stream tells it."""
+
+        def there(status: Mapping[str, Any]) -> bool:
+            return status["state"] == f"TASK_STATE_{state}" and ("message" in status or not says)
+
+        with self.http.stream("POST", f"/tasks/{task_id}:subscribe") as answer:
+            frames = (json.loads(line[5:]) for line in answer.iter_lines() if line.startswith("data:"))
+            told = ((each.get("task") or each.get("statusUpdate") or {}).get("status") for each in frames)
+            assert answer.status_code == 400 or any(status and there(status) for status in told)
+        task = self.get(task_id)
+        assert there(task["status"]), task
         return task
 
 
@@ -137,11 +143,9 @@ def blamed(error: Any) -> list[str]:
 def memory_of(stack: LocalStack, function: str) -> dict[int, int]:
     """The most that each process of a function has had, by its pid."""
     found = {}
-    for pid in descendants(stack.process.pid):
-        environment = Path(f"/proc/{pid}/environ").read_bytes()
-        if f"AWS_LAMBDA_FUNCTION_NAME=a2a-local-{function}".encode() in environment.split(b"\0"):
-            lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
-            found[pid] = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+    for pid in processes(stack, function):
+        lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
+        found[pid] = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
     return found
 
 
@@ -353,11 +357,7 @@ def test_a_turn_that_dies_leaves_the_files_as_they_were(alice: Client) -> None:
 def test_a_turn_that_is_cancelled_leaves_the_files_as_they_were(alice: Client) -> None:
     alice.told("keep a.txt one")
     waiting = alice.send("wait b.txt", at_once=True)
-    alice.until(waiting["id"], "WORKING")
-    give_up = time.monotonic() + PATIENCE
-    while not alice.get(waiting["id"])["status"].get("message"):
-        assert time.monotonic() < give_up
-        time.sleep(0.1)
+    alice.until(waiting["id"], "WORKING", says=True)
 
     alice.http.post(f"/tasks/{waiting['id']}:cancel")
 

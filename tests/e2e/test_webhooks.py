@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
@@ -22,7 +21,7 @@ from a2a_serverless.wiring.world import ports
 from tests.e2e.callers import TaskPushNotificationConfig, TaskState
 from tests.e2e.conftest import BINDINGS, WEBHOOK_TIMEOUT, Call
 from tests.e2e.receiver import Arrival, Receiver, receiving
-from tests.e2e.stack import PATIENCE, LocalStack, descendants
+from tests.e2e.stack import PATIENCE, LocalStack, environ_of, processes
 from tests.integration.documents.fenced import example
 
 TOKEN, CREDENTIALS = "a-token-that-nobody-else-sees", "credentials-that-nobody-else-sees"
@@ -293,25 +292,6 @@ def operating(stack: LocalStack, monkeypatch: pytest.MonkeyPatch) -> Ports:
             monkeypatch.setenv(name, environ[name])
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "operator")
     return ports(Settings.from_environment(environ))
-
-
-def processes(stack: LocalStack, function: str) -> set[int]:
-    """Every process of a function."""
-    folder = f"functions/{function}"
-    return {
-        pid
-        for pid in descendants(stack.process.pid)
-        if environ_of(pid).get("LAMBDA_TASK_ROOT", "").endswith(folder)
-    }
-
-
-def environ_of(pid: int) -> dict[str, str]:
-    """The environment of a process; empty when it has ended meanwhile."""
-    try:
-        entries = Path(f"/proc/{pid}/environ").read_bytes().decode().split("\0")
-    except (FileNotFoundError, ProcessLookupError):
-        return {}
-    return {name: value for name, _, value in (entry.partition("=") for entry in entries)}
 
 
 def eventually(look: Callable[[], Sequence[T]]) -> Sequence[T]:

@@ -9,6 +9,7 @@ from a2a_serverless.cli.card_places import card_address, is_address
 from a2a_serverless.cli.exits import Exit, Failure
 from a2a_serverless.cli.given import read_given
 from a2a_serverless.cli.output import number, print_json, shown
+from a2a_serverless.client.breaking import what_broke
 from a2a_serverless.client.card_rules import Finding, Level, findings, of_headers
 from a2a_serverless.protocol.card import AgentCard
 from a2a_serverless.protocol.errors import InvalidParamsError, JSONParseError
@@ -93,4 +94,4 @@ def _fetched(url: str) -> tuple[bytes, dict[str, str]]:
                     raise Failure(Exit.MALFORMED, f"{url}: it is longer than a card may be")
             return text, {name.lower(): value for name, value in answer.headers.items()}
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise Failure(Exit.UNREACHABLE, f"{url}: the connection failed ({type(error).__name__})") from error
+        raise Failure(Exit.UNREACHABLE, f"{url}: the connection failed: {what_broke(error)}") from error

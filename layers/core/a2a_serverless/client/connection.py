@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import httpx
 
+from a2a_serverless.client.breaking import what_broke
 from a2a_serverless.client.failures import (
     ClientError,
     TimedOutError,
@@ -100,7 +101,9 @@ class Connection:
             raise TimedOutError("first byte", self.options.timeouts.first_byte or 0) from error
         except httpx.TransportError as error:
             sent = not isinstance(error, NOT_SENT)
-            raise UnreachableError(_words(error), request_sent=sent) from error
+            raise UnreachableError(
+                f"the connection failed: {what_broke(error)}", request_sent=sent
+            ) from error
 
     async def pieces(self, response: httpx.Response) -> AsyncIterator[bytes]:
         """The body of an opened answer as it comes. Raises as `open` does."""
@@ -112,7 +115,9 @@ class Connection:
             except httpx.TimeoutException as error:
                 raise TimedOutError("idle", idle or 0) from error
             except httpx.TransportError as error:
-                raise UnreachableError(_words(error), request_sent=True) from error
+                raise UnreachableError(
+                    f"the connection failed: {what_broke(error)}", request_sent=True
+                ) from error
             except httpx.DecodingError as error:
                 raise UnexpectedAnswerError("the answer is not encoded as it says") from error
             if piece is None:
@@ -235,6 +240,5 @@ def media_type(response: httpx.Response) -> str:
     return str(response.headers.get("content-type", "")).partition(";")[0].strip().lower()
 
 
-def _words(error: httpx.TransportError) -> str:
-    """What broke, without an address: those may hold secrets."""
-    return f"the connection failed ({type(error).__name__})"
+def _failed(error: httpx.TransportError, *, request_sent: bool) -> UnreachableError:
+    return UnreachableError(f"the connection failed: {what_broke(error)}", request_sent=request_sent)

@@ -13,6 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
+from a2a_serverless.client.breaking import what_broke
 from a2a_serverless.client.card_verification import KeysOutOfReachError
 from a2a_serverless.protocol.errors import JSONParseError
 from a2a_serverless.protocol.protojson import parse_json
@@ -91,7 +92,7 @@ def fetch(url: str) -> bytes:
         ):
             return _body(answer, ends)
     except HTTPError as error:
-        raise UnfetchedError(f"there is no answer ({type(error).__name__})") from error
+        raise UnfetchedError(f"there is no answer: {what_broke(error)}") from error
 
 
 def _body(answer: "BaseHTTPResponse", ends: float) -> bytes:

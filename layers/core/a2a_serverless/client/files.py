@@ -21,6 +21,7 @@ from urllib.parse import urljoin
 import httpx
 
 from a2a_serverless.client.answers import read
+from a2a_serverless.client.breaking import what_broke
 from a2a_serverless.client.connection import Connection, media_type, said_by, understood
 from a2a_serverless.client.failures import (
     ClientError,
@@ -240,7 +241,7 @@ async def _send(
     try:
         response = await connection.http.send(request)
     except httpx.TransportError as error:
-        raise UnreachableError(f"the upload broke off ({type(error).__name__})", request_sent=True) from error
+        raise UnreachableError(f"the upload broke off: {what_broke(error)}", request_sent=True) from error
     if not response.is_success:
         answered = Answered(response.status_code, media_type(response), response.content, said_by(response))
         raise _by_storage("the upload was refused", answered)
