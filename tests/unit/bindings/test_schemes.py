@@ -332,6 +332,25 @@ def test_a_user_who_does_not_exist_takes_as_long_as_the_slowest_who_does() -> No
     assert (slow.asked, quick.asked) == (2, 0)
 
 
+def test_whoever_is_refused_takes_as_long_however_their_password_is_kept() -> None:
+    quick, middle, slow = WatchedPassword("q", 0), WatchedPassword("m", 4), WatchedPassword("s", 9)
+    old, new = WatchedPassword("old", 4), WatchedPassword("new", 4)
+    passwords = {"quick": [quick], "middle": [middle], "slow": [slow], "changing": [old, new]}
+    access = Access((Basic([Login(name, name, each) for name, kept in passwords.items() for each in kept]),))
+    users = (*passwords, "nobody")
+
+    def done() -> int:
+        return sum(each.asked * each.work for kept in passwords.values() for each in kept)
+
+    def work(username: str) -> int:
+        before = done()
+        with pytest.raises(UnknownCallerError):
+            admitted(by(authorization=basic(username, "wrong")), access)
+        return done() - before
+
+    assert {name: work(name) for name in users} == dict.fromkeys(users, 9 + 2 * 4)
+
+
 def test_a_password_that_was_right_is_not_worked_out_again_and_one_that_was_wrong_is() -> None:
     password = WatchedPassword("right", 1)
     access = Access((Basic([Login("ada", "ada", password)]),))

@@ -1,9 +1,9 @@
 """User names and passwords (RFC 7617).
 
 People choose passwords, so they are kept as scrypt (RFC 7914) says; a long random one may be kept as its
-SHA-256. A user who does not exist takes as long as one who does. What was right once is remembered, by a
-keyed hash, for as long as the list of users stays the same: scrypt is slow on purpose, and every request
-carries the password anew.
+SHA-256. Whoever is refused takes as long, whether or not there is such a user and however their password is
+kept. What was right once is remembered, by a keyed hash, for as long as the list of users stays the same:
+scrypt is slow on purpose, and every request carries the password anew.
 """
 
 import binascii
@@ -12,7 +12,8 @@ import hmac
 import re
 import secrets
 from base64 import b64decode, b64encode
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -120,7 +121,7 @@ class Basic:
 
     def __init__(self, logins: Sequence[Login]) -> None:
         self._logins = tuple(logins)
-        self._slowest = max((login.password for login in self._logins), key=lambda each: each.work)
+        self._most_work = tuple(_most_work(self._logins))
         self._secret = secrets.token_bytes(32)
         self._right: dict[bytes, Principal] = {}
 
@@ -147,12 +148,20 @@ class Basic:
 
     def _login(self, username: str, password: str) -> Login:
         same = [each for each in self._logins if _same(each.username, username)]
-        if not same:
-            self._slowest.is_right(password)
         right = [each for each in same if each.password.is_right(password)]
         if len({login.name for login in right}) != 1:
+            self._take_as_long(password, same)
             raise NobodyError
         return right[0]
+
+    def _take_as_long(self, password: str, done: Sequence[Login]) -> None:
+        """Do what is left of the most work that a password makes for any user."""
+        spared = Counter(login.password.work for login in done)
+        for each in self._most_work:
+            if spared[each.work]:
+                spared[each.work] -= 1
+            else:
+                each.is_right(password)
 
 
 def read(credential: str) -> tuple[str, str]:
@@ -165,6 +174,14 @@ def read(credential: str) -> tuple[str, str]:
     if not (username and colon and password) or CONTROLS.search(text):
         raise NobodyError
     return username, password
+
+
+def _most_work(logins: Sequence[Login]) -> Iterable[Password]:
+    """As many passwords of each work as any user has; those that are no work count for nothing."""
+    for work in {login.password.work for login in logins} - {0}:
+        alike = [login for login in logins if login.password.work == work]
+        [(username, _)] = Counter(login.username for login in alike).most_common(1)
+        yield from (login.password for login in alike if login.username == username)
 
 
 def _same(one: str, other: str) -> bool:
