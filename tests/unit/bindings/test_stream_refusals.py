@@ -11,7 +11,7 @@ from a2a_serverless.bindings.caller import Admittance, Token
 from a2a_serverless.ports import Policy
 from a2a_serverless.protocol.card import AgentExtension
 from tests.fakes.event_source import EventSource, events_of
-from tests.unit.bindings.asking import parsed, plain
+from tests.unit.bindings.asking import parsed, plain, streamed
 from tests.unit.bindings.wires import EXTENSION, STREAMING, Connect, Wire, message
 
 
@@ -139,3 +139,13 @@ def test_one_stream_too_many_is_refused_and_told_when_to_ask_again(connect: Conn
     code, reason, _ = wire.error(parsed(response))
     assert (code, reason) == (-31429 if wire.binding == "JSONRPC" else 429, "RATE_LIMITED")
     assert (len(wire.world.executions.started), wire.places()) == (started, 2)
+
+
+def test_another_tenant_brings_a_caller_no_further_streams(connect: Connect) -> None:
+    wire = connect(replace(STREAMING, streams_per_caller=1), turns=False)
+    opened = streamed(wire.ask("SendStreamingMessage", {"tenant": "one", **message("m-1")}))
+    assert next(iter(EventSource(opened.chunks)))
+
+    response = plain(wire.ask("SendStreamingMessage", {"tenant": "two", **message("m-2")}))
+
+    assert (response.status, wire.places()) == (429, 1)

@@ -132,7 +132,7 @@ def _as_it_stood(ports: Ports, key: TaskKey, task: LoggedTask, last_event_id: st
 
 def _open(ports: Ports, caller: Caller, until: datetime) -> StreamKey:
     most = ports.policy.streams_per_caller
-    stream = ports.streams.open(caller.tenant, caller.owner, most=most, until=until)
+    stream = ports.streams.open(caller.belongs_to, caller.owner, most=most, until=until)
     if stream is None:
         raise RateLimitedError(f"At most {most} streams of one caller may be open at once.")
     return stream

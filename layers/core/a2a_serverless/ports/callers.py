@@ -24,7 +24,9 @@ class Caller:
 
     Anonymous callers share one owner and get no deduplication: their message ids are not theirs alone.
     `base_url` is the public address this deployment is reached by, without a trailing slash. `extensions` are
-    the URIs of those that the call activated: what they add is shown to it, and to nobody else.
+    the URIs of those that the call activated: what they add is shown to it, and to nobody else. `belongs_to`
+    is the tenant that the caller is known to be of, empty where they may ask for any: what is counted of them
+    is counted there, whatever tenant they ask for.
     """
 
     tenant: str
@@ -34,6 +36,7 @@ class Caller:
     anonymous: bool = False
     claims: Mapping[str, str] = field(default_factory=dict)
     extensions: frozenset[str] = frozenset()
+    belongs_to: str = ""
 
     def task(self, task_id: str) -> TaskKey:
         """The key of this caller's task with that id."""

@@ -64,6 +64,7 @@ class Principal:
             base_url=base_url,
             anonymous=self.anonymous,
             claims=self.claims,
+            belongs_to=self.tenant or "",
         )
 
 
