@@ -11,6 +11,7 @@ from a2a_runtime.to_asgi import THE_REST, HandlerApplication
 
 HANDLERS = {
     "/.well-known/agent-card.json": "functions.card.app.handler",
+    "/.well-known/jwks.json": "functions.card.app.handler",
     "/health": "functions.card.app.handler",
     "/": "functions.jsonrpc.app.handler",
     THE_REST: "functions.http_json.app.handler",

@@ -10,6 +10,9 @@ from typing import Any
 import httpx
 import pytest
 
+from infra.local.template import read_deployment
+from tests.integration.infra.declared import ROOT
+
 ENVIRONMENT = {
     "AGENT": "a2a_agents.echo:agent",
     "ANONYMOUS": "allowed",
@@ -56,6 +59,17 @@ def test_the_card_names_the_configured_address_and_no_other(application: Any) ->
 
     assert {each["url"] for each in card["supportedInterfaces"]} == {"https://agent.example"}
     assert ask(application, "GET", "/health").json() == {"status": "healthy"}
+
+
+@pytest.mark.usefixtures("application")
+def test_every_address_leads_to_the_function_that_the_template_names() -> None:
+    deployment = read_deployment(ROOT)
+    routes = {
+        route.path: f"functions.{deployment.functions[route.function].folder.name}.app.handler"
+        for route in deployment.routes
+    }
+
+    assert routes == sys.modules["infra.asgi"].HANDLERS
 
 
 def test_both_bindings_answer(application: Any) -> None:
