@@ -3,7 +3,7 @@
 import asyncio
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from a2a_runtime.context import LambdaContext
-from a2a_runtime.to_asgi import THE_REST, HandlerApplication
+from a2a_runtime.to_asgi import MOST_BYTES, THE_REST, HandlerApplication
 
 PATIENCE = 5
 
@@ -90,6 +90,22 @@ def test_a_path_without_a_handler_of_its_own_is_the_rests(application: HandlerAp
     assert answer.headers["x-one"] == "1"
     assert answer.headers.get_list("x-two") == ["2", "3"]
     assert answer.cookies["a"] == "1"
+
+
+@pytest.mark.parametrize(("size", "status"), [(MOST_BYTES, 200), (MOST_BYTES + 1, 413)])
+def test_a_body_is_read_as_far_as_a_gateway_would_and_no_further(
+    application: HandlerApplication, size: int, status: int
+) -> None:
+    read = []
+
+    async def body() -> AsyncIterator[bytes]:
+        for piece in (b"-" * (size - 1), b"-", b"more", b"and more") if status != 200 else (b"-" * size,):
+            read.append(len(piece))
+            yield piece
+
+    answer = ask(application, "POST", "/told", content=body())
+
+    assert (answer.status_code, sum(read)) == (status, size)
 
 
 def test_the_server_is_answered_when_it_starts_and_ends() -> None:

@@ -9,6 +9,7 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
+from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -21,7 +22,14 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 THE_REST: Final = "/{proxy+}"
+MOST_BYTES: Final = 10 * 1024 * 1024
+"""Of a request's body, as API Gateway has it: nobody is asked who they are before it is read."""
+
 END: Final = b""
+
+
+class BodyTooLarge(Exception):
+    """A client sends more than any handler is given."""
 
 
 class HandlerApplication:
@@ -56,7 +64,11 @@ class HandlerApplication:
             raise ValueError(f"not served: {scope['type']}")
 
     async def _serve(self, scope: Message, receive: Receive, send: Send) -> None:
-        body = await whole_body(receive)
+        try:
+            body = await whole_body(receive)
+        except BodyTooLarge:
+            await refuse(send)
+            return
         if body is None:
             return
         path = scope["path"].rstrip("/") or "/"
@@ -131,15 +143,31 @@ def next_piece(pieces: Iterator[bytes]) -> bytes:
 
 
 async def whole_body(receive: Receive) -> bytes | None:
-    """Read the request's body; None when the client left before its end."""
+    """Read the request's body; None when the client left before its end.
+
+    Raises:
+        BodyTooLarge: There is more of it than any handler is given; the rest was not read.
+    """
     pieces: list[bytes] = []
+    size = 0
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             return None
         pieces.append(message.get("body", b""))
+        size += len(pieces[-1])
+        if size > MOST_BYTES:
+            raise BodyTooLarge
         if not message.get("more_body"):
             return b"".join(pieces)
+
+
+async def refuse(send: Send) -> None:
+    """Answer a request that is too large, as API Gateway does, and hang up on the rest of it."""
+    headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
+    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    await send({"type": "http.response.start", "status": int(status), "headers": headers})
+    await send({"type": "http.response.body", "body": b'{"message":"Request Too Long"}'})
 
 
 async def live(receive: Receive, send: Send) -> None:
