@@ -1,21 +1,25 @@
-"""A process that has loaded a function's handler and makes copies of itself: each copy is an environment.
+"""Processes that have loaded something and make copies of themselves, each of which goes on from there.
 
-Started as `python -P -m infra.local.forking DESCRIPTOR`, the descriptor of a socket to the stack. A copy
-starts in milliseconds where a fresh process takes most of a second, and shares its memory until it writes to
-it; in everything else it is a process like any other, alone with its Runtime API. Linux only. Knows no pool.
+The ancestor, started as `python -P -m infra.local.forking DESCRIPTOR` with the descriptor of a socket to the
+stack, loads what the functions have in common; a copy of it loads one function's handler; and a copy of that
+is an environment. It starts in milliseconds where a fresh process takes most of a second, and shares its
+memory until it writes to it; in everything else it is a process like any other, alone with its Runtime API.
+Linux only. Knows no pool.
 """
 
 import contextlib
 import ctypes
 import gc
+import importlib
 import json
 import os
 import select
 import signal
 import socket
 import sys
+import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -29,15 +33,13 @@ PR_SET_PDEATHSIG: Final = 1
 
 @dataclass(frozen=True)
 class Copy:
-    """What a copy is to be."""
+    """What a copy was asked for, with the descriptors that came along."""
 
-    address: str
-    """Its Runtime API."""
-    sink: int
-    """Descriptor of its log."""
+    asked: Mapping[str, Any]
+    descriptors: Sequence[int]
 
 
-class Original:
+class Copier:
     """The side that is copied: makes copies when asked, and tells when one has ended and how."""
 
     def __init__(self, control: socket.socket) -> None:
@@ -57,25 +59,27 @@ class Original:
                 reading.recv(4096)
                 self._reap()
             if self._control in readable:
-                message, descriptors, _, _ = socket.recv_fds(self._control, MAX_MESSAGE_BYTES, 1)
+                message, descriptors, _, _ = socket.recv_fds(self._control, MAX_MESSAGE_BYTES, 2)
                 if not message:
                     return None
                 if not descriptors:
                     self._retired = True
-                elif copy := self._copy(json.loads(message), descriptors[0]):
+                elif copy := self._copy(json.loads(message), descriptors):
                     reading.close()
                     writing.close()
                     return copy
         return None
 
-    def _copy(self, asked: Mapping[str, Any], sink: int) -> Copy | None:
-        pid = os.fork()
+    def _copy(self, asked: Mapping[str, Any], descriptors: Sequence[int]) -> Copy | None:
+        parent, pid = os.getpid(), os.fork()
         if pid == 0:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             self._control.close()
-            return Copy(asked["address"], sink)
-        os.close(sink)
+            end_with(parent)
+            return Copy(asked, descriptors)
+        for descriptor in descriptors:
+            os.close(descriptor)
         self._copies.add(pid)
         say(self._control, {"token": asked["token"], "pid": pid})
         return None
@@ -90,27 +94,54 @@ class Original:
 
 
 def main(descriptor: int) -> int:
-    """Load the handler, say whether copies can be made, make them; in a copy, be an environment."""
+    """Be the ancestor: load what it is told, say whether copies can be made, make them."""
     control = socket.socket(fileno=descriptor)
-    os.environ.update(json.loads(control.recv(MAX_MESSAGE_BYTES)))
-    obstacle = load() or why_not()
-    say(control, {"obstacle": obstacle})
-    if obstacle:
-        return 0
-    gc.collect()
-    gc.freeze()
-    original = os.getpid()
-    copy = Original(control).serve()
+    for module in json.loads(control.recv(MAX_MESSAGE_BYTES))["modules"]:
+        # What cannot be loaded is told by the function that needs it.
+        with contextlib.suppress(Exception):
+            importlib.import_module(module)
+    copy = copied(control, why_not())
     if copy is None:
         return 0
-    end_with(original)
-    for stream in (1, 2):
-        os.dup2(copy.sink, stream)
-    os.close(copy.sink)
-    os.environ["AWS_LAMBDA_RUNTIME_API"] = copy.address
+    sink, line = copy.descriptors
+    write_to(sink)
+    os.setsid()
+    os.chdir(copy.asked["folder"])
+    return original(socket.socket(fileno=line))
+
+
+def original(control: socket.socket) -> int:
+    """Be a function's original: load its handler; a copy of it is an environment."""
+    os.environ.update(json.loads(control.recv(MAX_MESSAGE_BYTES)))
+    time.tzset()
+    copy = copied(control, load() or why_not())
+    if copy is None:
+        return 0
+    write_to(*copy.descriptors)
+    os.environ["AWS_LAMBDA_RUNTIME_API"] = copy.asked["address"]
     del os.environ[ROOM]
     show_environment(os.environ)
     return live(os.environ)
+
+
+def copied(control: socket.socket, obstacle: str) -> Copy | None:
+    """Say what stands in the way, and if nothing does make copies until no more are wanted: None.
+
+    In a copy, return what that copy is to be.
+    """
+    say(control, {"obstacle": obstacle})
+    if obstacle:
+        return None
+    gc.collect()
+    gc.freeze()
+    return Copier(control).serve()
+
+
+def write_to(sink: int) -> None:
+    """Have what is written to the standard streams go there."""
+    for stream in (1, 2):
+        os.dup2(sink, stream)
+    os.close(sink)
 
 
 def load() -> str:
@@ -154,10 +185,10 @@ def show_environment(environ: Mapping[str, str]) -> None:
         memory.write(block[: end - start].ljust(end - start, b"\0"))
 
 
-def end_with(original: int) -> None:
-    """Have the kernel end this process when its original ends, so that none is ever left over."""
+def end_with(parent: int) -> None:
+    """Have the kernel end this process when the one it was copied from ends, so that none is left over."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != original:
+    if os.getppid() != parent:
         os._exit(1)
 
 

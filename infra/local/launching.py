@@ -5,27 +5,14 @@ copied; all others are started afresh, as every one is elsewhere.
 """
 
 import contextlib
-import json
-import os
-import signal
-import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from itertools import count
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Protocol
 
-from infra.local.copy_protocol import MAX_MESSAGE_BYTES, ROOM
-
-LAMBDAS_OWN: Final = ("AWS_LAMBDA_", "LAMBDA_", "_HANDLER")
-"""Variables by which a function's process is known; an original must not be taken for one."""
-
-SPARE_BYTES: Final = 4096
-
-PATIENCE_SECONDS: Final = 2.0
-"""How long an original may take to bury its copies."""
+from infra.local.copies import CannotCopyError, GoneError
+from infra.local.originals import Original
 
 
 class Process(Protocol):
@@ -70,137 +57,6 @@ class Starting:
         )
 
 
-class Copied:
-    """A process that is a copy; its original tells of its end."""
-
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
-        self._status = 0
-        self._ended = threading.Event()
-
-    @property
-    def pid(self) -> int:
-        return self._pid
-
-    def wait(self) -> int:
-        self._ended.wait()
-        return self._status
-
-    def kill(self) -> None:
-        if not self._ended.is_set():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self._pid, signal.SIGKILL)
-
-    def end(self, status: int) -> None:
-        """Say how it ended."""
-        self._status = status
-        self._ended.set()
-
-
-class CannotCopyError(Exception):
-    """The function's process cannot be copied; the text says why."""
-
-
-class Original:
-    """One process that is copied, and its copies.
-
-    Raises:
-        CannotCopyError: The handler's module cannot be loaded, or does what a copy would not survive.
-    """
-
-    def __init__(self, variables: Mapping[str, str], folder: Path, sink: int) -> None:
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        plain = {name: value for name, value in variables.items() if not name.startswith(LAMBDAS_OWN)}
-        room = sum(len(name) + len(value) + 2 for name, value in variables.items()) + SPARE_BYTES
-        with theirs:
-            self._process = subprocess.Popen(  # noqa: S603 - our own program
-                [sys.executable, "-P", "-m", "infra.local.forking", str(theirs.fileno())],
-                env={**plain, ROOM: "x" * room},
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=sink,
-                stderr=subprocess.STDOUT,
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,
-            )
-        self._lock = threading.Lock()
-        self._tokens = count()
-        self._made: dict[int, Copied] = {}
-        """By token, until whoever asked has taken them."""
-        self._copies: dict[int, Copied] = {}
-        self._told = threading.Condition(self._lock)
-        self.gone = False
-        self._begin(variables)
-
-    def copy(self, address: str, sink: int) -> Copied:
-        """Make a copy; raise CannotCopyError when the original is gone."""
-        with self._told:
-            token = next(self._tokens)
-            asked = json.dumps({"token": token, "address": address}).encode()
-            with contextlib.suppress(OSError):
-                socket.send_fds(self._control, [asked], [sink])
-            self._told.wait_for(lambda: token in self._made or self.gone)
-            if token not in self._made:
-                raise CannotCopyError("the original ended")
-            return self._made.pop(token)
-
-    def retire(self) -> None:
-        """Make no more copies; it ends when the last of those there are does."""
-        with contextlib.suppress(OSError):
-            self._control.send(b"retire")
-
-    def close(self) -> None:
-        """End all its copies, and it when it has buried them."""
-        with self._lock:
-            copies = tuple(self._copies.values())
-        for copy in copies:
-            copy.kill()
-        self.retire()
-        try:
-            self._process.wait(PATIENCE_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-
-    def _begin(self, variables: Mapping[str, str]) -> None:
-        with contextlib.suppress(OSError):
-            self._control.send(json.dumps(dict(variables)).encode())
-        said = self._control.recv(MAX_MESSAGE_BYTES)
-        obstacle = json.loads(said)["obstacle"] if said else "it ended while loading the handler"
-        if obstacle:
-            self._control.close()
-            self._process.wait()
-            raise CannotCopyError(obstacle)
-        threading.Thread(target=self._listen, name="original", daemon=True).start()
-
-    def _listen(self) -> None:
-        with self._control:
-            while message := self._receive():
-                with self._told:
-                    self._take(json.loads(message))
-                    self._told.notify_all()
-        self._process.wait()
-        with self._told:
-            self.gone = True
-            # The kernel ends the copies of an original that is gone.
-            for copy in self._copies.values():
-                copy.end(-signal.SIGKILL)
-            self._told.notify_all()
-
-    def _receive(self) -> bytes:
-        try:
-            return self._control.recv(MAX_MESSAGE_BYTES)
-        except OSError:
-            return b""
-
-    def _take(self, message: Mapping[str, int]) -> None:
-        if "exited" in message:
-            self._copies.pop(message["exited"]).end(message["status"])
-        else:
-            copied = Copied(message["pid"])
-            self._made[message["token"]] = self._copies[copied.pid] = copied
-
-
 class Copying:
     """Copies one original as long as that is possible, and starts processes afresh when it is not."""
 
@@ -216,10 +72,11 @@ class Copying:
         self._current()
 
     def launch(self, address: str, sink: int) -> Process:
-        original = self._current()
-        if original is not None:
-            with contextlib.suppress(CannotCopyError):
-                return original.copy(address, sink)
+        for _ in range(2):  # an original that ended a moment ago is known to have when it has been asked
+            original = self._current()
+            if original is not None:
+                with contextlib.suppress(GoneError):
+                    return original.copy(address, sink)
         return self._afresh.launch(address, sink)
 
     def renew(self) -> None:

@@ -24,8 +24,9 @@ from infra.local.function_logs import FunctionLog
 from infra.local.gateway import MAX_BODY_BYTES
 from infra.local.http import Server, listen
 from infra.local.lambda_api import LambdaApi
-from infra.local.launching import Copying, Launcher, Original, Starting
+from infra.local.launching import Copying, Launcher, Starting
 from infra.local.options import CALLERS_SECRET, Options, function_variables
+from infra.local.originals import Ancestor, Ancestry, Original, common_imports
 from infra.local.pool import FunctionPool
 from infra.local.schedule import Scheduler
 
@@ -78,12 +79,10 @@ class Stack:
             "AWS_ENDPOINT_URL": self._aws.endpoint,
             "PYTHONPATH": ":".join(map(str, (*LAYERS, ROOT, Path.cwd()))),
         }
-        for function in deployment.functions.values():
-            local = replace(function, environment={**function.environment, **chosen})
-            if function.folder.name == "turn" and options.turn_timeout_seconds is not None:
-                local = replace(local, timeout_seconds=options.turn_timeout_seconds)
-            pool = self._pool_of(local)
-            self._pools[function.logical_id] = by_name[function.name] = pool
+        functions = [self._as_chosen(each, chosen) for each in deployment.functions.values()]
+        self._ancestry = ancestry(functions, [self._variables_of(each) for each in functions])
+        for function in functions:
+            self._pools[function.logical_id] = by_name[function.name] = self._pool_of(function)
         self._eager = [
             self._pools[name] for name in dict.fromkeys(route.function for route in deployment.routes)
         ]
@@ -147,6 +146,7 @@ class Stack:
 
     def restart_functions(self) -> None:
         """Replace every function process: idle ones now, busy ones after what they do."""
+        self._ancestry.renew()
         for launcher in self._copying:
             launcher.renew()
         for pool in self._pools.values():
@@ -163,6 +163,7 @@ class Stack:
             pool.close()
         for launcher in self._copying:
             launcher.close()
+        self._ancestry.close()
         self._lambda_api.close()
         self._aws.close()
 
@@ -171,18 +172,28 @@ class Stack:
         for launcher in self._copying:
             launcher.prepare()
 
-    def _pool_of(self, function: Function) -> FunctionPool:
-        variables = {
+    def _as_chosen(self, function: Function, chosen: Mapping[str, str]) -> Function:
+        local = replace(function, environment={**function.environment, **chosen})
+        if function.folder.name == "turn" and self._options.turn_timeout_seconds is not None:
+            local = replace(local, timeout_seconds=self._options.turn_timeout_seconds)
+        return local
+
+    def _variables_of(self, function: Function) -> Mapping[str, str]:
+        return {
             **self._variables,
             "AWS_ACCESS_KEY_ID": function.access_key,
             **function.environment,
             **lambda_variables(function),
         }
+
+    def _pool_of(self, function: Function) -> FunctionPool:
+        variables = self._variables_of(function)
         log = FunctionLog(function.folder.name, self._options.log_folder, self._console)
         launcher: Launcher = Starting((str(BOOTSTRAP), sys.executable), variables, function.folder)
         starting = STARTING_AFRESH
         if sys.platform == "linux":
-            launcher = Copying(partial(original, variables, function.folder, log), launcher)
+            new_original = partial(original, self._ancestry, variables, function.folder, log)
+            launcher = Copying(new_original, launcher)
             self._copying.append(launcher)
             starting = STARTING_COPIES
 
@@ -192,7 +203,13 @@ class Stack:
         return FunctionPool(new_environment, cap=CAP, starting=starting)
 
 
-def original(variables: Mapping[str, str], folder: Path, log: FunctionLog) -> Original:
+def ancestry(functions: Sequence[Function], variables: Sequence[Mapping[str, str]]) -> Ancestry:
+    """Return what loads once what the functions have in common; `variables` are the environment of each."""
+    handlers = [each.folder / f"{each.handler.rpartition('.')[0]}.py" for each in functions]
+    return Ancestry(lambda: Ancestor(variables, common_imports(handlers)))
+
+
+def original(ancestry: Ancestry, variables: Mapping[str, str], folder: Path, log: FunctionLog) -> Original:
     """Load a function's handler in a process that can be copied, its words going to the function's log.
 
     Raises:
@@ -200,7 +217,7 @@ def original(variables: Mapping[str, str], folder: Path, log: FunctionLog) -> Or
     """
     sink = log.open()
     try:
-        return Original(variables, folder, sink)
+        return Original(ancestry, variables, folder, sink)
     finally:
         os.close(sink)
 

@@ -14,8 +14,9 @@ from infra.local.deployment import Function
 from infra.local.environments import ProcessEnvironment, Work
 from infra.local.function_logs import FunctionLog
 from infra.local.launching import Copying, Launcher, Starting
+from infra.local.originals import Ancestry
 from infra.local.pool import FunctionPool
-from infra.local.stack import BOOTSTRAP, LAYERS, lambda_variables, original
+from infra.local.stack import BOOTSTRAP, LAYERS, ancestry, lambda_variables, original
 from tests.integration.local.handlers import API, write
 
 PATIENCE = 20
@@ -62,17 +63,19 @@ def our_loop(function: Function, variables: dict[str, str], log: FunctionLog) ->
 @pytest.fixture
 def copying() -> Iterator[LauncherOf]:
     """Make launchers that copy; their originals end with the test."""
-    made: list[Copying] = []
+    made: list[Copying | Ancestry] = []
 
     def make(function: Function, variables: dict[str, str], log: FunctionLog) -> Launcher:
         known = {**variables, "PYTHONPATH": ":".join(map(str, (LAYERS[-1], ROOT)))}
         afresh = our_loop(function, known, log)
-        made.append(Copying(partial(original, known, function.folder, log), afresh))
-        return made[-1]
+        common = ancestry([function], [known])
+        launcher = Copying(partial(original, common, known, function.folder, log), afresh)
+        made.extend((launcher, common))
+        return launcher
 
     yield make
-    for launcher in made:
-        launcher.close()
+    for each in made:
+        each.close()
 
 
 @pytest.fixture

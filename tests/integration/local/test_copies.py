@@ -3,14 +3,26 @@
 import json
 import os
 import signal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from infra.local.aws import ROOT, clean_environment
+from infra.local.console import Console
+from infra.local.deployment import Function
+from infra.local.environments import ProcessEnvironment
+from infra.local.function_logs import FunctionLog
 from infra.local.invocations import Invocation
+from infra.local.launching import Copying, Starting
 from infra.local.pool import FunctionPool
+from infra.local.stack import LAYERS, ancestry, lambda_variables, original
 from tests.integration.local.conftest import PATIENCE, LauncherOf, Lines, PoolOf
+from tests.integration.local.handlers import write
+
+NOBODY = Starting(("/bin/false",), {}, Path("/"))
+"""What starts nothing: whoever is not copied is not there."""
 
 TELLING = """
 import json, os, pathlib, random, signal, sys, uuid
@@ -51,6 +63,11 @@ def environ_of(pid: int) -> dict[str, str]:
     """The environment of a process as everybody else sees it."""
     entries = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     return dict(entry.decode().split("=", 1) for entry in entries if entry)
+
+
+def parent_of(pid: int) -> int:
+    """The process that has started it."""
+    return int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
 
 
 def is_running(pid: int) -> bool:
@@ -129,6 +146,63 @@ def test_an_original_that_is_killed_takes_its_copies_along_and_is_replaced(pool:
     while answer(submit(pool, {})).get("loaded") in {before["loaded"], None}:
         pass
     assert not is_running(before["pid"])
+
+
+def test_an_ancestor_that_is_killed_takes_everything_along_and_is_replaced(pool: FunctionPool) -> None:
+    before = answer(submit(pool, {}))
+    ancestor = parent_of(before["loaded"])
+    os.kill(ancestor, signal.SIGKILL)
+
+    # As above: what is still there may answer, or be ended while it does.
+    while (after := answer(submit(pool, {}))).get("loaded") in {before["loaded"], None}:
+        pass
+    assert parent_of(after["loaded"]) not in {ancestor, os.getpid()}
+    assert not is_running(before["loaded"])
+    assert not is_running(before["pid"])
+
+
+def test_what_two_functions_import_is_loaded_once_for_both(tmp_path: Path) -> None:
+    shared = tmp_path / "shared.py"
+    shared.write_text("import os\nLOADED = os.getpid()\n", encoding="utf-8")
+    handler = "import shared\ndef handler(event, context): return shared.LOADED\n"
+    console = Console(quiet=True)
+    functions = [
+        Function(
+            logical_id=name,
+            name=name,
+            folder=write(tmp_path / name, handler),
+            handler="app.handler",
+            timeout_seconds=20,
+            memory_mb=128,
+            environment={},
+        )
+        for name in ("one", "other")
+    ]
+    path = {"PYTHONPATH": ":".join(map(str, (tmp_path, LAYERS[-1], ROOT)))}
+    variables = [{**clean_environment(), **lambda_variables(each), **path} for each in functions]
+    common = ancestry(functions, variables)
+
+    def loaded(function: Function, known: dict[str, str]) -> int:
+        log = FunctionLog(function.name, None, console)
+        launcher = Copying(partial(original, common, known, function.folder, log), NOBODY)
+        start = partial(ProcessEnvironment, function, console=console, launcher=launcher, log=log)
+        pool = FunctionPool(start, cap=1, starting=1)
+        settled = submit(pool, {}).wait(PATIENCE)
+        pool.close()
+        launcher.close()
+        assert settled is not None
+        return int(settled.payload)
+
+    first, second = map(loaded, functions, variables)
+    shared.write_text("LOADED = 0\n", encoding="utf-8")
+    third = loaded(functions[0], variables[0])
+    common.renew()
+    fourth = loaded(functions[0], variables[0])
+    common.close()
+    console.close()
+
+    assert first == second == third > 0
+    assert fourth == 0
 
 
 THREADED = """
