@@ -183,7 +183,7 @@ def command_line() -> argparse.ArgumentParser:
 def template_parameters(options: Options) -> dict[str, str]:
     """Return the template's parameters by which this deployment differs from its defaults."""
     return {
-        **({"ExtendedCard": FULFILMENT_CARD} if is_the_default_agent(options) else {}),
+        **({"ExtendedCard": FULFILMENT_CARD} if has_cards_for_callers(options) else {}),
         **options.parameters,
         **({"Streaming": "buffered"} if options.buffered else {}),
         **({"Credentials": f"secretsmanager:{CALLERS_SECRET}"} if options.credentials is not None else {}),
@@ -219,9 +219,10 @@ def function_variables(options: Options, *, base_url: str, deployed_at: str) -> 
     return variables
 
 
-def is_the_default_agent(options: Options) -> bool:
-    """Say whether the agent is the one that has cards for its callers."""
-    return (options.profile, options.agent) == ("default", DEFAULT_AGENT["default"])
+def has_cards_for_callers(options: Options) -> bool:
+    """Say whether it is the agent that has cards for its callers, and they say who they are (3.1.11)."""
+    is_the_default_agent = (options.profile, options.agent) == ("default", DEFAULT_AGENT["default"])
+    return is_the_default_agent and names_callers(options)
 
 
 def names_callers(options: Options) -> bool:

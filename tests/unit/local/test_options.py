@@ -76,13 +76,21 @@ def test_the_card_is_signed_where_that_is_asked_for() -> None:
     assert "CardSigningKeys" not in parameters()
 
 
+ALICE = ("--token", "alice=secret")
+
+
 def test_the_fulfilment_agent_has_cards_for_its_callers_unless_others_are_wanted() -> None:
-    assert parameters()["ExtendedCard"] == "a2a_agents.fulfilment:extended_card"
-    assert parameters("--parameter", "ExtendedCard=")["ExtendedCard"] == ""
-    assert "ExtendedCard" not in parameters("--agent", "a2a_agents.echo:agent")
+    assert parameters(*ALICE)["ExtendedCard"] == "a2a_agents.fulfilment:extended_card"
+    assert parameters(*ALICE, "--parameter", "ExtendedCard=")["ExtendedCard"] == ""
+    assert "ExtendedCard" not in parameters(*ALICE, "--agent", "a2a_agents.echo:agent")
     assert "ExtendedCard" not in parameters(
-        "--profile", "conformance", "--agent", "a2a_agents.fulfilment:agent"
+        *ALICE, "--profile", "conformance", "--agent", "a2a_agents.fulfilment:agent"
     )
+
+
+def test_callers_who_cannot_say_who_they_are_are_promised_no_card_of_their_own() -> None:
+    assert "ExtendedCard" not in parameters()
+    assert "ExtendedCard" in parameters("--parameter", "Credentials=ssm:/callers")
 
 
 def test_the_conformance_profile_serves_another_agent_without_its_instant_answer() -> None:
