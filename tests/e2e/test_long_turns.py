@@ -3,14 +3,16 @@
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import pytest
 
-from tests.e2e.callers import TaskState, texts
+from tests.e2e.callers import Caller, Task, TaskState, texts
 from tests.e2e.conftest import BINDINGS, TOKENS, Call
 from tests.e2e.receiver import receiving
-from tests.e2e.stack import LocalStack, running
+from tests.e2e.stack import PATIENCE, LocalStack, running
 from tests.e2e.test_streams import events, message, states
 from tests.e2e.test_webhooks import config
 
@@ -19,6 +21,15 @@ LIMIT = 3
 
 LONG = 20
 """Seconds that a turn takes."""
+
+WAKING = (5, 12)
+"""Seconds for which a turn asks to sleep."""
+
+LONGEST = (
+    *((binding, f"poll {LONG}") for binding in BINDINGS),
+    *(("JSONRPC", f"wake {seconds}") for seconds in WAKING),
+)
+"""Messages whose turns take longest, and the binding that each is sent over."""
 
 COMPLETED = TaskState.TASK_STATE_COMPLETED
 
@@ -32,16 +43,38 @@ def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
         yield stack
 
 
+@dataclass(frozen=True)
+class Waited:
+    """A task that has ended, and how many seconds its caller was kept waiting."""
+
+    task: Task
+    seconds: float
+
+
+@pytest.fixture(scope="module")
+def waited(patient: LocalStack) -> Iterator[Callable[[str, str], Waited]]:
+    """What became of the turns that take longest, which all go on at the same time."""
+
+    def wait(binding: str, text: str) -> Waited:
+        with Caller(patient, binding, TOKENS["alice"]) as caller:
+            began = time.monotonic()
+            task = caller.send(text)
+            return Waited(task, time.monotonic() - began)
+
+    with ThreadPoolExecutor(len(LONGEST)) as threads:
+        under_way = {each: threads.submit(wait, *each) for each in LONGEST}
+        yield lambda binding, text: under_way[binding, text].result(PATIENCE)
+
+
 @pytest.mark.parametrize("binding", BINDINGS)
 def test_a_turn_of_twenty_seconds_goes_on_through_functions_that_live_for_three(
-    patient: LocalStack, call: Call, binding: str
+    waited: Callable[[str, str], Waited], binding: str
 ) -> None:
-    caller, began = call(patient, binding, "alice"), time.monotonic()
+    ended = waited(binding, f"poll {LONG}")
 
-    task = caller.send(f"poll {LONG}")
-
+    task = ended.task
     assert task.status.state == COMPLETED, task.status
-    assert LONG <= time.monotonic() - began < 3 * LONG
+    assert LONG <= ended.seconds < 3 * LONG
     (said,) = texts(task.status.message)
     polls, segments = (int(word) for word in said.split() if word.isdigit())
     assert segments > LONG / LIMIT / 2
@@ -133,15 +166,15 @@ def test_a_webhook_hears_of_a_long_turn_once(patient: LocalStack, call: Call) ->
     assert told[2:] == ["COMPLETED"]
 
 
-@pytest.mark.parametrize("seconds", [5, 12])
+@pytest.mark.parametrize("seconds", WAKING)
 def test_a_turn_that_asks_to_be_woken_is_woken_then_and_not_before(
-    patient: LocalStack, call: Call, seconds: float
+    waited: Callable[[str, str], Waited], seconds: int
 ) -> None:
-    task = call(patient, name="alice").send(f"wake {seconds}")
+    task = waited("JSONRPC", f"wake {seconds}").task
 
-    (waited,) = texts(task.status.message)
+    (slept,) = texts(task.status.message)
     # The state machine knows waits of one second and of thirty.
-    assert seconds <= float(waited) < (seconds + 4 if seconds <= 10 else 40)
+    assert seconds <= float(slept) < (seconds + 4 if seconds <= 10 else 40)
 
 
 TOOLS, USAGE, THINKING = (f"urn:a2a-serverless:{name}:v1" for name in ("tools", "usage", "thinking"))

@@ -245,18 +245,19 @@ def test_a_failure_is_one_line(shell: Shell) -> None:
 
 
 def test_the_pages_of_a_list_lead_from_one_to_the_next(shell: Shell) -> None:
-    tasks = {named(shell.run("call", "dance", "--no-wait").stderr) for _ in range(3)}
-    words = ["task", "list", "--page-size", "2", "--since", "2020-01-01"]
-    seen: set[str] = set()
+    context = "three-dances"
+    calls = [shell.run("call", "dance", "--no-wait", "--context", context) for _ in range(3)]
+    words = ["task", "list", "--page-size", "2", "--since", "2020-01-01", "--context", context]
+    seen: list[str] = []
 
     while words:
         page = shell.run(*words)
         assert page.returncode == 0
-        seen |= {line.split()[0] for line in page.stdout.splitlines()[1:-1]}
+        seen += [line.split()[0] for line in page.stdout.splitlines()[1:-1]]
         line = re.search(r"hint: the next page is a2a-serverless (.*)", page.stderr)
         words = shlex.split(line[1]) if line else []
 
-    assert tasks <= seen
+    assert sorted(seen) == sorted(named(call.stderr) for call in calls)
     assert all(re.fullmatch(TASK, each) for each in seen)
 
 
