@@ -12,6 +12,7 @@ import pytest
 
 from a2a_serverless.client import Options, Retries, Timeouts, UnreachableError, discover
 from a2a_serverless.client.breaking import NO_ANSWER, what_broke
+from a2a_serverless.client.fetching import UnfetchedError, fetch
 
 ONCE = Options(retries=Retries(attempts=1), timeouts=Timeouts(connect=5, first_byte=5))
 
@@ -62,6 +63,12 @@ def test_somebody_who_hangs_up_or_speaks_something_else(said: bytes) -> None:
         assert told(f"http://127.0.0.1:{port}") == (
             "the connection failed: what answers hung up, or does not speak HTTP"
         )
+
+
+def test_keys_whose_server_hangs_up() -> None:
+    with answering(b"") as port, pytest.raises(UnfetchedError) as error:
+        fetch(f"http://127.0.0.1:{port}/jwks.json")
+    assert str(error.value) == "there is no answer: it was cut off"
 
 
 def test_somebody_without_tls() -> None:

@@ -19,7 +19,7 @@ WORDS: Sequence[tuple[type[BaseException] | tuple[type[BaseException], ...], str
     ((httpx.UnsupportedProtocol, httpx.InvalidURL), "it is no address of HTTP"),
     ((TimeoutError, httpx.TimeoutException), "it took too long"),
     (httpx.RemoteProtocolError, "what answers hung up, or does not speak HTTP"),
-    ((httpx.ReadError, httpx.WriteError), "it was cut off"),
+    ((httpx.ReadError, httpx.WriteError, ConnectionError), "it was cut off"),
 )
 """What each kind of failure is called."""
 

@@ -100,10 +100,7 @@ class Connection:
         except httpx.TimeoutException as error:
             raise TimedOutError("first byte", self.options.timeouts.first_byte or 0) from error
         except httpx.TransportError as error:
-            sent = not isinstance(error, NOT_SENT)
-            raise UnreachableError(
-                f"the connection failed: {what_broke(error)}", request_sent=sent
-            ) from error
+            raise _failed(error, request_sent=not isinstance(error, NOT_SENT)) from error
 
     async def pieces(self, response: httpx.Response) -> AsyncIterator[bytes]:
         """The body of an opened answer as it comes. Raises as `open` does."""
@@ -115,9 +112,7 @@ class Connection:
             except httpx.TimeoutException as error:
                 raise TimedOutError("idle", idle or 0) from error
             except httpx.TransportError as error:
-                raise UnreachableError(
-                    f"the connection failed: {what_broke(error)}", request_sent=True
-                ) from error
+                raise _failed(error, request_sent=True) from error
             except httpx.DecodingError as error:
                 raise UnexpectedAnswerError("the answer is not encoded as it says") from error
             if piece is None:
