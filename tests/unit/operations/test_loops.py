@@ -1,6 +1,7 @@
 """Event loops that outlive turns: what an agent keeps open stays open, and nothing else goes on."""
 
 import asyncio
+import contextlib
 import socket
 import threading
 from collections.abc import AsyncIterator
@@ -84,6 +85,52 @@ def test_a_thread_that_is_waited_for_may_still_ask_the_loop() -> None:
 
     loops.run(leave())
     assert answers == [42]
+
+
+def test_a_thread_that_does_not_end_holds_up_no_turn() -> None:
+    end = threading.Event()
+
+    async def give_up() -> asyncio.AbstractEventLoop:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.to_thread(end.wait, 30), 0.001)
+        return asyncio.get_running_loop()
+
+    try:
+        loop = loops.run(give_up(), patience=0.01)
+        assert not end.is_set()
+    finally:
+        end.set()
+    assert loops.run(current()) is loop
+
+
+def test_a_task_that_does_not_end_holds_up_no_turn_and_never_goes_on() -> None:
+    went_on: list[asyncio.AbstractEventLoop] = []
+
+    async def persist() -> None:
+        while True:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(0)
+                went_on.append(asyncio.get_running_loop())
+
+    async def leave() -> asyncio.Future[Any]:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: None)  # asyncio complains of what was never ended
+        task = asyncio.create_task(persist())
+        await asyncio.sleep(0)
+        return task
+
+    left = loops.run(leave(), patience=0.01)
+    before = len(went_on)
+
+    assert loops.run(current()) is not left.get_loop()
+    assert (left.done(), len(went_on)) == (False, before)
+
+
+def test_a_loop_that_somebody_closed_is_not_used_again() -> None:
+    loop = loops.run(current())
+    loop.close()
+
+    assert loops.run(current()) is not loop
 
 
 def test_what_goes_wrong_in_a_task_that_is_left_is_told() -> None:
