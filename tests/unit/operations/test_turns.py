@@ -120,7 +120,8 @@ def test_an_agent_that_falls_off_its_end_has_completed_without_a_word() -> None:
 
 
 def test_text_that_still_waits_goes_out_before_the_turn_settles_and_is_the_last_of_its_artifact() -> None:
-    world, task = ran(plays(ArtifactChunk("a", "x"), ArtifactChunk("a", "y"), Completed()))
+    said = plays(ArtifactChunk("a", "x"), ArtifactChunk("a", "y"), Completed())
+    world, task = ran(said, replace(QUICK, chunk_delay=60.0))
 
     assert task.artifacts[0].parts == (Part(text="xy"),)
     *_, chunk, settled = world.entries(task.id)
