@@ -106,7 +106,11 @@ def test_another_interface_of_the_same_origin_is_used_instead() -> None:
         ("https://agent.example:0", None),
         ("https://agent.example:99999", None),
         ("agent.example", None),
+        ("https://xn--.example", None),
+        ("https://agent.example/\x01", None),
+        ("https://agent.example/" + "a" * 100_000, None),
     ],
+    ids=lambda value: str(value)[:30],
 )
 def test_an_origin_is_scheme_host_and_port(url: str, origin: str | None) -> None:
     assert origin_of(url) == origin

@@ -12,8 +12,6 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
-
 from a2a_serverless.cli.calling_options import Calling
 from a2a_serverless.cli.configuration import CREDENTIALS, Block, Configured, configured
 from a2a_serverless.cli.exits import Exit, Failure
@@ -147,7 +145,7 @@ def usable(url: str) -> str:
     Raises:
         Failure: it is none, or holds credentials.
     """
-    if origin_of(url) is None or not _is_written_right(url):
+    if origin_of(url) is None:
         raise Failure(Exit.USAGE, f"{_without_secrets(url)} is no http or https address")
     if "@" in urlsplit(url).netloc:
         raise Failure(
@@ -156,13 +154,6 @@ def usable(url: str) -> str:
             "use --basic-username",
         )
     return url
-
-
-def _is_written_right(url: str) -> bool:
-    try:
-        return bool(httpx.URL(url).host)
-    except httpx.InvalidURL:
-        return False
 
 
 def _registry(calling: Calling) -> Registry:

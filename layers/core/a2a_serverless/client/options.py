@@ -92,9 +92,10 @@ def origin_of(url: str) -> str | None:
     try:
         parts = urlsplit(url)
         port = parts.port
-    except ValueError:
+        written_right = bool(httpx.URL(url).host)  # what is asked for by it; its host is read only here
+    except (ValueError, httpx.InvalidURL):
         return None
-    if parts.scheme not in PORTS or not parts.hostname or port == 0:
+    if parts.scheme not in PORTS or not parts.hostname or port == 0 or not written_right:
         return None
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return f"{parts.scheme}://{host}:{port or PORTS[parts.scheme]}"
