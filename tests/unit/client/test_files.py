@@ -253,6 +253,18 @@ def test_an_upload_that_breaks_off_is_sent_again(cup: Path) -> None:
     assert [len(each.content) for each in paper.asked[1:]] == [len(CONTENT)] * 2
 
 
+@pytest.mark.parametrize(
+    "address", ["http://storage.example/cup", "ftp://storage.example", "https://xn--.example"]
+)
+def test_a_file_is_sent_nowhere_that_has_less_protection_than_the_agent(cup: Path, address: str) -> None:
+    paper = Paper([created(address)], card=card(capabilities=FILES))
+
+    with pytest.raises(UnexpectedAnswerError, match="the upload's address is"):
+        uploaded(paper, cup)
+
+    assert len(paper.asked) == 1
+
+
 def test_an_upload_that_is_refused_says_so(cup: Path) -> None:
     xml = httpx.Response(
         403, text="<Error><Code>AccessDenied</Code></Error>", headers={"Content-Type": "text/xml"}

@@ -223,6 +223,10 @@ async def upload(connection: Connection, binding: HttpJson, context_id: str, out
 
     made = await connection.persistently(create, repeatable=True)
     where = made.upload
+    if origin_of(where.url) is None:
+        raise UnexpectedAnswerError("the upload's address is neither http nor https")
+    if asked.url.startswith("https:") and not where.url.startswith("https:"):
+        raise UnexpectedAnswerError("the upload's address is where there is no TLS")
     await connection.persistently(
         partial(_send, connection, where.method, where.url, where.headers, outgoing), repeatable=True
     )
