@@ -184,6 +184,15 @@ def test_a_stream_with_ids_that_was_cut_goes_on_after_the_last_one(binding: str)
     assert stream.task.to_dict()["artifacts"] == [{"artifactId": "a", "parts": [{"text": "ab"}]}]
 
 
+def test_an_id_that_is_not_ascii_is_brought_back_as_it_was_given() -> None:
+    def first(heard: Heard) -> Answer:
+        return Answer(["id: événement-1\n".encode() + printed(heard, whole(), None), CUT])
+
+    _, server, _ = run(first, telling(whole("COMPLETED")))
+
+    assert server.heard[1].headers["last-event-id"] == "événement-1"
+
+
 @pytest.mark.parametrize("binding", BINDINGS)
 def test_a_stream_without_ids_that_was_cut_tells_what_was_missed_and_no_more(binding: str) -> None:
     history = [

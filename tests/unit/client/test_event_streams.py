@@ -58,6 +58,11 @@ def test_the_last_id_is_that_of_the_last_event_that_ended_and_may_be_taken_back(
     assert places == ["7", "7", "8", "8", "8", None]
 
 
+@pytest.mark.parametrize("name", ["a\0b", "\x1b[31m", "a\tb", " a ", "a\x7f"])
+def test_an_id_that_no_header_could_bring_back_is_none(name: str) -> None:
+    assert events(f"id: {name}\ndata: x\n\n".encode()) == [Event("x")]
+
+
 def test_a_server_may_say_how_long_to_wait_before_coming_back() -> None:
     reader = EventReader(100)
     list(reader.feed(b"retry: 1500\nretry: soon\nretry: -1\n"))

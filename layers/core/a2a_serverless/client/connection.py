@@ -73,9 +73,10 @@ class Connection:
         headers = {**self.options.headers, **asked.headers, VERSION: SPOKEN}
         if self.options.extensions:
             headers[EXTENSIONS] = ", ".join(self.options.extensions)
+        request = self.http.build_request(asked.verb, asked.url, headers=headers, content=asked.body)
         if last_event_id is not None:
-            headers["Last-Event-ID"] = last_event_id
-        return self.http.build_request(asked.verb, asked.url, headers=headers, content=asked.body)
+            request.headers["Last-Event-ID"] = last_event_id  # in UTF-8, as HTML has it (9.2.3)
+        return request
 
     @asynccontextmanager
     async def open(self, asked: Asked, last_event_id: str | None = None) -> AsyncIterator[httpx.Response]:

@@ -88,7 +88,7 @@ class EventReader:
                 self._data.append(value)
             case "event":
                 self._kind = value
-            case "id" if "\0" not in value:
+            case "id" if value.isprintable() and value == value.strip():  # else no header brings it back
                 self._id = value
             case "retry" if value.isascii() and value.isdigit():
                 self.retry = int(value[:9]) / 1000
