@@ -111,6 +111,15 @@ def command_line() -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    offer_what_is_served(parser)
+    offer_who_may_call(parser)
+    offer_what_differs(parser)
+    offer_what_is_shown(parser)
+    return parser
+
+
+def offer_what_is_served(parser: argparse.ArgumentParser) -> None:
+    """Which agent, and where."""
     parser.add_argument(
         "--port",
         type=port,
@@ -124,6 +133,10 @@ def command_line() -> argparse.ArgumentParser:
         metavar="MODULE:ATTR",
         help="the agent to serve, importable from here (default: the order fulfilment agent)",
     )
+
+
+def offer_who_may_call(parser: argparse.ArgumentParser) -> None:
+    """Anybody, or whoever shows one of these."""
     parser.add_argument(
         "--profile", choices=tuple(DEFAULT_AGENT), default="default", help="who may call, see below"
     )
@@ -141,6 +154,10 @@ def command_line() -> argparse.ArgumentParser:
         metavar="FILE",
         help="an access document, put into Secrets Manager: callers by password, API key or JWT too",
     )
+
+
+def offer_what_differs(parser: argparse.ArgumentParser) -> None:
+    """What a deployment would be given, or never is."""
     parser.add_argument(
         "--turn-timeout",
         type=seconds,
@@ -170,6 +187,10 @@ def command_line() -> argparse.ArgumentParser:
         metavar="NAME=VALUE",
         help="a parameter of template.yaml, as `sam deploy` would be given it; may be repeated",
     )
+
+
+def offer_what_is_shown(parser: argparse.ArgumentParser) -> None:
+    """Where the functions' log lines go."""
     parser.add_argument("--quiet", action="store_true", help="do not show the functions' log lines")
     parser.add_argument(
         "--log-dir",
@@ -177,7 +198,6 @@ def command_line() -> argparse.ArgumentParser:
         metavar="DIR",
         help="write the functions' log lines to DIR/<function>.log instead",
     )
-    return parser
 
 
 def template_parameters(options: Options) -> dict[str, str]:
