@@ -20,9 +20,9 @@ class Event:
 
 @dataclass
 class EventSource:
-    """Reads pieces as they come; an event is there as soon as its blank line is.
+    """Reads pieces as they come; an event is there as soon as its blank line is, a comment as its line is.
 
-    `comments` are those that came so far, `rest` what is still without its blank line.
+    `comments` are those that came so far, `rest` what is still without its end.
     """
 
     pieces: Iterable[bytes]
@@ -36,6 +36,9 @@ class EventSource:
                 event = self._read(block)
                 if event is not None:
                     yield event
+            while self.rest.startswith(":") and "\n" in self.rest:
+                comment, _, self.rest = self.rest.partition("\n")
+                self._read(comment)
 
     def _read(self, block: str) -> Event | None:
         fields: dict[str, str] = {}

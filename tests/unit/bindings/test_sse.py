@@ -5,6 +5,8 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
+import httpx
+import httpx_sse
 import pytest
 
 from a2a_serverless.bindings.sse import COMMENT, event_stream
@@ -114,6 +116,17 @@ def test_a_frame_after_a_long_silence_does_not_wait_for_its_comment() -> None:
 
 def test_a_comment_is_no_event() -> None:
     assert events_of([COMMENT, COMMENT]) == []
+
+
+def test_a_comment_between_events_is_none_for_httpx_sse_either() -> None:
+    pieces = list(Script(frame(1), *[1.0] * 7, frame(2)).body())
+    response = httpx.Response(200, headers={"Content-Type": "text/event-stream"}, content=b"".join(pieces))
+
+    assert pieces.count(COMMENT) == 2
+    assert [(event.id, event.json()) for event in httpx_sse.EventSource(response).iter_sse()] == [
+        ("1", shown()),
+        ("2", shown()),
+    ]
 
 
 def test_a_piece_is_out_before_the_next_frame_is_asked_for() -> None:

@@ -21,7 +21,8 @@ HEADERS = {"Content-Type": EVENT_STREAM, "Cache-Control": "no-store", "X-Accel-B
 SILENCE = timedelta(seconds=2.9)
 """How long nothing is said before a comment is due: looking in vain takes a second at most, so 4 in all."""
 
-COMMENT = b": nothing yet\n\n"
+COMMENT = b": nothing yet\n"
+"""A line, and none that is blank: after an event with an id, httpx-sse takes that for one without data."""
 
 ESCAPED = str.maketrans({end: f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"})
 """What ends a line for Unicode but not for event streams: many a client splits at these, httpx among them."""
