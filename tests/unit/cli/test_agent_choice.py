@@ -187,6 +187,8 @@ def test_a_variable_is_put_in_and_one_that_is_missing_is_named(caller: Caller) -
         ("token = 2", "token must be a text", ""),
         ('timeout = "hunter2"', "timeout must be a number", ""),
         ("timeout = true", "timeout must be a number", ""),
+        ("timeout = 0", "timeout must be a number above zero", ""),
+        ("timeout = nan", "timeout must be a number above zero", ""),
         ('require-signature = "false"', "require-signature must be true or false", ""),
         ('jwks = "hunter2"', "jwks must be a list of texts", ""),
         ("headers = { a = 1 }", "headers must be a table of texts", ""),

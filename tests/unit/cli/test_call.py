@@ -337,6 +337,19 @@ def test_who_has_heard_nothing_can_say_it_again_as_the_same(caller: Caller) -> N
         (("call", URL, "x", "--header", "X-Key"), "a header is written as --header NAME:VALUE"),
         (("call", URL, "x", "--basic-username", "me"), "needs both a name and a password"),
         (("call", URL, "x", "--token", "hünter2"), "the token has characters that no header can hold"),
+        (
+            ("call", URL, "x", "--header", "Content-Length:5"),
+            "the header Content-Length is not for who calls",
+        ),
+        (
+            ("call", URL, "x", "--extension", "urn:ü:v1"),
+            "the extension has characters that no header can hold",
+        ),
+        (("call", URL, "x", "--extension", "a\nb"), "the extension has characters that no header can hold"),
+        (
+            ("task", "subscribe", URL, TASK, "--last-event-id", "\x01"),
+            "the event's id has characters that no",
+        ),
         (("call", URL, "x", "--require-signature"), "a signature is required, and nobody is trusted"),
     ],
 )

@@ -28,7 +28,7 @@ VARIABLE: Final = re.compile(r"\$(\$|\{([A-Za-z_][A-Za-z0-9_]*)\})")
 
 TEXT, NUMBER, YES_OR_NO, TEXTS, TABLE = (
     "a text",
-    "a number",
+    "a number above zero",
     "true or false",
     "a list of texts",
     "a table of texts",
@@ -174,8 +174,8 @@ def _is(kind: str, value: Any) -> bool:  # noqa: ANN401  whatever TOML can hold
     match kind:
         case "a text":
             return isinstance(value, str)
-        case "a number":
-            return isinstance(value, int | float) and not isinstance(value, bool)
+        case "a number above zero":
+            return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
         case "true or false":
             return isinstance(value, bool)
         case "a list of texts":

@@ -16,7 +16,7 @@ import httpx
 from a2a_serverless.cli.agent_choice import ChosenAgent
 from a2a_serverless.cli.calling_options import Calling
 from a2a_serverless.cli.card_places import STATUSES
-from a2a_serverless.cli.credentials import credentials_of
+from a2a_serverless.cli.credentials import credentials_of, header_value
 from a2a_serverless.cli.exits import Exit, Failure
 from a2a_serverless.cli.output import shown
 from a2a_serverless.client import (
@@ -142,6 +142,8 @@ def connected(calling: Calling, chosen: ChosenAgent, secrets: Sequence[str] = ()
         Failure: what is said of the caller or of trust makes no sense.
     """
     credentials, shown_to_it = credentials_of(chosen)
+    for extension in chosen.get("extensions") or ():
+        header_value("extension", extension)
     seconds = chosen.get("timeout")
     agent = Agent(
         chosen=chosen,

@@ -12,6 +12,9 @@ from a2a_serverless.client.authentication import Decorating
 
 DEFAULT_KEY_HEADER = "X-API-Key"
 
+FRAMING = frozenset({"content-length", "transfer-encoding"})
+"""Headers that say where a request ends: only whoever sends it knows."""
+
 
 class GivenHeaders(Decorating):
     """Headers that were given: shown to the agent only, as credentials are."""
@@ -43,17 +46,17 @@ def credentials_of(chosen: ChosenAgent) -> tuple[httpx.Auth | None, list[str]]:
     if username is not None and ":" in username:
         raise Failure(Exit.USAGE, "a name that goes with a password holds no colon")
     if token:
-        given.append(Bearer(_header_value("token", token)))
+        given.append(Bearer(header_value("token", token)))
         secrets.append(token)
     elif username is not None and password is not None:
         given.append(Basic(username, password))
         secrets.append(password)
     if key := chosen.get("api_key"):
         name = _header_name(chosen.get("api_key_header") or DEFAULT_KEY_HEADER)
-        given.append(ApiKey(_header_value("key", key), name))
+        given.append(ApiKey(header_value("key", key), name))
         secrets.append(key)
     if headers := chosen.get("headers"):
-        kept = {_header_name(name): _header_value(f"header {name}", value) for name, value in headers.items()}
+        kept = {_header_name(name): header_value(f"header {name}", value) for name, value in headers.items()}
         given.append(GivenHeaders(kept))
         secrets += headers.values()
     return (Together(*given) if len(given) > 1 else given[0] if given else None), secrets
@@ -63,7 +66,12 @@ def _place(source: Any) -> str:  # noqa: ANN401  either kind of source
     return str(getattr(source, "place", "the command line"))
 
 
-def _header_value(what: str, value: str) -> str:
+def header_value(what: str, value: str) -> str:
+    """What goes into a header as it is.
+
+    Raises:
+        Failure: none can hold it.
+    """
     if not (value.isascii() and value.isprintable() and value == value.strip()):
         raise Failure(Exit.USAGE, f"the {what} has characters that no header can hold")
     return value
@@ -72,4 +80,6 @@ def _header_value(what: str, value: str) -> str:
 def _header_name(name: str) -> str:
     if not (name.isascii() and name.replace("-", "").replace("_", "").isalnum()):
         raise Failure(Exit.USAGE, f"{shown(name)!r} is no name of a header")
+    if name.lower() in FRAMING:
+        raise Failure(Exit.USAGE, f"the header {name} is not for who calls to give")
     return name

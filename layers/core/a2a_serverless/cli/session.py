@@ -11,6 +11,7 @@ from a2a_serverless.cli.agent_choice import chosen_agent
 from a2a_serverless.cli.asking import Answer, asked_on_terminal, is_interactive
 from a2a_serverless.cli.connecting import connected
 from a2a_serverless.cli.endings import ended, left, too_long
+from a2a_serverless.cli.exits import Exit, Failure
 from a2a_serverless.cli.output import note
 from a2a_serverless.cli.saving import save
 from a2a_serverless.cli.saying import Said, Saying, read_saying
@@ -58,6 +59,8 @@ def follow_task(session: Session, address: str | None, name: str, last_event_id:
     Raises:
         Failure: there is none, it has ended without being completed, or was left.
     """
+    if last_event_id is not None and not last_event_id.isprintable():
+        raise Failure(Exit.USAGE, "the event's id has characters that no header can hold")
     turn = Turn(session, connected(session.calling, chosen_agent(session.calling, address)))
     _go(turn, _attend(turn, name, last_event_id))
     return ended(turn)
