@@ -1,6 +1,6 @@
 """What tools and models do on the way: told to those who activated it, cut to size, and no turn's end."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -286,6 +286,46 @@ class Odd:
 def test_whatever_a_tool_gives_becomes_json(value: object, said: object) -> None:
     assert clipped(value) == said
     StatusChanged(turn=1, status={"state": TaskState.WORKING}, metadata={"x": said})  # type: ignore[arg-type]
+
+
+class Unspeakable:
+    """Says nothing of itself."""
+
+    def __str__(self) -> str:
+        raise LookupError
+
+
+class Detached(Mapping[str, int]):
+    """Names what it has lost."""
+
+    def __getitem__(self, name: str) -> int:
+        raise LookupError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(["a"])
+
+    def __len__(self) -> int:
+        return 1
+
+
+def test_what_cannot_be_looked_at_is_said_to_be_so() -> None:
+    nothing: Any = Unspeakable()
+
+    said = told(
+        ToolCall(nothing, "t", {nothing: 1}),
+        ToolResult("1", nothing, Detached()),
+        ToolResult("1", "t", error=nothing),
+        Thinking(nothing),
+        Usage(1, 2, model=nothing),
+    )
+
+    assert said[TOOLS]["calls"] == [
+        {"callId": "[unreadable]", "name": "t", "phase": "input", "input": {"[unreadable]": 1}},
+        {"callId": "1", "name": "[unreadable]", "phase": "completed", "output": "[unreadable]"},
+        {"callId": "1", "name": "t", "phase": "failed", "error": "[unreadable]"},
+    ]
+    assert said[THINKING] == {"text": "[unreadable]"}
+    assert said[USAGE]["model"] == "[unreadable]"
 
 
 def test_a_model_is_told_by_its_members() -> None:

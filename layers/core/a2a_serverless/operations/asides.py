@@ -37,6 +37,8 @@ TOO_DEEP = "[truncated-depth]"
 TOO_LONG = "[truncated-size]"
 STRIPPED = "[stripped]"
 REDACTED = "[redacted]"
+UNREADABLE = "[unreadable]"
+"""What stands for a value that raises when it is looked at, or that its agent changes meanwhile."""
 
 BODIES = frozenset({"bytes", "base64", "raw"})
 ARTIFACTS = frozenset({"artifact", "artifacts"})
@@ -117,18 +119,19 @@ class Asides:
         return True
 
     def _add_usage(self, usage: Usage) -> bool:
-        before = self._usage or Usage(0, 0, usage.model)
-        if before.model != usage.model:
+        model = None if usage.model is None else _name(usage.model)
+        before = self._usage or Usage(0, 0, model)
+        if before.model != model:
             return False
         self._usage = Usage(
             before.input_tokens + _count(usage.input_tokens),
             before.output_tokens + _count(usage.output_tokens),
-            usage.model,
+            model,
         )
         return True
 
     def _add_thought(self, text: object) -> bool:
-        more = str(text)
+        more = _said(text)
         if self._thought and len(self._thought) + len(more) > MOST_TEXT:
             return False
         self._thought += more
@@ -145,7 +148,7 @@ def _counts(usage: Usage) -> dict[str, Any]:
         "outputTokens": usage.output_tokens,
         "totalTokens": usage.input_tokens + usage.output_tokens,
     }
-    return {**counts, "model": _name(usage.model)} if usage.model else counts
+    return {**counts, "model": usage.model} if usage.model else counts
 
 
 def _thought(text: str) -> dict[str, Any]:
@@ -155,7 +158,15 @@ def _thought(text: str) -> dict[str, Any]:
 
 
 def _name(given: object) -> str:
-    return _unicode(str(given)[:MOST_NAME])
+    return _unicode(_said(given)[:MOST_NAME])
+
+
+def _said(given: object) -> str:
+    """What a value says of itself."""
+    try:
+        return str(given)
+    except Exception:  # noqa: BLE001  a deployer's class may raise anything, and that fails no turn
+        return UNREADABLE
 
 
 def _call(update: ToolCall | ToolResult) -> dict[str, Any]:
@@ -166,11 +177,11 @@ def _call(update: ToolCall | ToolResult) -> dict[str, Any]:
         case ToolCall(input=None):
             said["phase"] = "started"
         case ToolCall(input=given):
-            said |= {"phase": "input", "input": clip.value(given)}
+            said |= {"phase": "input", "input": clip.whole(given)}
         case ToolResult(error=None, output=output):
-            said |= {"phase": "completed", "output": clip.value(output)}
+            said |= {"phase": "completed", "output": clip.whole(output)}
         case ToolResult(error=error):
-            said |= {"phase": "failed", "error": clip.text(str(error))}
+            said |= {"phase": "failed", "error": clip.text(_said(error))}
     if len(json.dumps(said)) > MOST_WRITTEN:
         clip.cut = True
         said |= {name: TOO_LONG for name in ("input", "output", "error") if name in said}
@@ -191,11 +202,18 @@ class Clip:
         self._left -= min(len(text), most)
         return _unicode(text[:most])
 
+    def whole(self, value: object) -> object:
+        """The value as JSON, or what stands for it."""
+        try:
+            return self.value(value)
+        except Exception:  # noqa: BLE001  as in `_said`
+            return UNREADABLE
+
     def value(self, value: object, depth: int = 0, *, of_artifact: bool = False) -> object:
         """The value as JSON, without what is not to be repeated."""
         self._left -= 4
         if isinstance(value, str | Enum | date | Decimal | UUID | PurePath):
-            return self.text(str(value))
+            return self.text(_said(value))
         if isinstance(value, int | float | bytes | bytearray | memoryview | None):
             return _plain(value)
         if _is_dataclass(value):
@@ -210,7 +228,7 @@ class Clip:
             return TOO_DEEP
         if isinstance(value, Mapping | BaseModel):
             named = dict(value).items()
-            return dict(self._members(((str(k), v) for k, v in named), depth, of_artifact=of_artifact))
+            return dict(self._members(((_said(k), v) for k, v in named), depth, of_artifact=of_artifact))
         return list(self._elements(value, depth, of_artifact=of_artifact))
 
     def _elements(
