@@ -5,6 +5,7 @@ import contextlib
 import gc
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -308,9 +309,11 @@ def test_a_checkpoint_ends_the_invocation_when_the_longest_step_so_far_would_not
     assert checkpoints(0, 0, 0, remaining=lambda: next(left)) == [*2 * [Working("0")], Paused(0.0)]
 
 
-@pytest.mark.parametrize("seconds", [0.5, 30, 86_400])
-def test_a_checkpoint_that_asks_to_be_woken_ends_the_invocation(seconds: float) -> None:
-    assert checkpoints(seconds, remaining=lambda: 100.0) == [Paused(seconds)]
+@pytest.mark.parametrize("seconds", [0.5, 30, 86_400, Decimal("0.5")])
+def test_a_checkpoint_that_asks_to_be_woken_ends_the_invocation(seconds: Any) -> None:
+    (paused,) = checkpoints(seconds, remaining=lambda: 100.0)
+    assert paused == Paused(seconds)
+    assert isinstance(paused.resume_after, float)
 
 
 def test_a_checkpoint_passes_by_agents_that_catch_every_exception() -> None:

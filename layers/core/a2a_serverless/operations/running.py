@@ -108,7 +108,7 @@ class TurnHost:
     async def checkpoint(self, resume_after: float) -> None:
         self._go_on()
         if resume_after > 0 or self._is_short():
-            self._end(Paused(max(0.0, resume_after)))
+            self._end(Paused(max(0.0, float(resume_after))))
 
     async def ask_permission(self, permission: Permission) -> bool:
         self._go_on()
