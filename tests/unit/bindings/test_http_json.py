@@ -203,7 +203,7 @@ def test_a_body_that_is_no_json_is_a_parse_error() -> None:
         assert (response.status, reason(parsed(response))) == (400, "JSON_PARSE_ERROR")
 
 
-@pytest.mark.parametrize("body", [[], "text", 7, None])
+@pytest.mark.parametrize("body", [[], "text", 7])
 def test_a_body_that_is_no_object_is_refused(body: object) -> None:
     response = rest("POST", "/message:send", body)
 
@@ -217,7 +217,15 @@ def test_a_body_beyond_the_limit_is_refused() -> None:
     assert (response.status, parsed(response)["error"]["code"]) == (413, 413)
 
 
-@pytest.mark.parametrize("body", [b"", b"{}", b'{"metadata":{"why":"x"}}', b'{"id":"t"}'])
+def test_a_message_in_no_body_is_missed_however_nothing_is_said() -> None:
+    for body in (b"", b"{}", b"null"):
+        response = rest("POST", "/message:send", body)
+
+        assert response.status == 400
+        assert violations(parsed(response)["error"]["details"]) == {"message": "is required"}
+
+
+@pytest.mark.parametrize("body", [b"", b"null", b"{}", b'{"metadata":{"why":"x"}}', b'{"id":"t"}'])
 def test_canceling_needs_no_body_and_takes_one(body: bytes) -> None:
     assert reason(parsed(rest("POST", "/tasks/t:cancel", body))) == "TASK_NOT_FOUND"
 

@@ -2,7 +2,7 @@
 
 Only spreading is undone here; what a field may hold is its type's business. What a query cannot say by
 itself is whether `true` is a word or a truth, and whether `2` is one or a number: fields that are booleans
-or enums are read as such.
+or enums are read as such. A body of `null` is none: that is how clients in Go print nothing.
 """
 
 import re
@@ -47,6 +47,8 @@ def _body(request: HttpRequest) -> dict[str, Any]:
     if request.media_type not in (None, JSON, A2A_JSON):
         raise UnsupportedMediaTypeError(f"The request must be {A2A_JSON} or {JSON}")
     body = parse_request(request.body)
+    if body is None:
+        return {}
     if not isinstance(body, dict):
         raise InvalidParamsError.of("", "must be an object")
     return body
