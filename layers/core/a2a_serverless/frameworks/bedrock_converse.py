@@ -31,6 +31,7 @@ from a2a_serverless.frameworks.runs import (
     NotDoneError,
     Over,
     Question,
+    Step,
     Stopped,
 )
 
@@ -50,8 +51,6 @@ ENDS: Mapping[str, tuple[type[Exception], str]] = {
 """Reasons to stop after which there is no answer, and what the caller is told."""
 
 DENIED = "The user did not allow this."
-
-Step = Update | Stopped | Over
 
 
 @cache

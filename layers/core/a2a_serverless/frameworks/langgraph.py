@@ -44,6 +44,7 @@ from a2a_serverless.frameworks.runs import (
     Earlier,
     Over,
     Question,
+    Step,
     Stopped,
 )
 
@@ -61,7 +62,6 @@ BREAKPOINT = "breakpoint"
 REFUSED_STEP = object()
 
 Graph = Pregel[Any, Any, Any, Any]
-Step = Update | Stopped | Over
 
 
 def agent(

@@ -40,6 +40,7 @@ from a2a_serverless.frameworks.runs import (
     NotDoneError,
     Over,
     Question,
+    Step,
     Stopped,
 )
 
@@ -50,7 +51,6 @@ FAILURES: Mapping[type[Exception], str] = {
 }
 """What the caller is told when one of these is raised."""
 
-Step = Update | Stopped | Over
 Served = OpenAIAgent[Any]
 
 

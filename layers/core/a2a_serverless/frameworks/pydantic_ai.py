@@ -40,7 +40,7 @@ from pydantic_ai.exceptions import (
     UsageLimitExceeded,
 )
 
-from a2a_serverless.agent import Agent, Permission, Thinking, ToolCall, ToolResult, Turn, Update, Usage
+from a2a_serverless.agent import Agent, Permission, Thinking, ToolCall, ToolResult, Turn, Usage
 from a2a_serverless.frameworks.conversations import REMEMBERED, bridged
 from a2a_serverless.frameworks.messages import File, Response, given, plain
 from a2a_serverless.frameworks.runs import (
@@ -51,6 +51,7 @@ from a2a_serverless.frameworks.runs import (
     Earlier,
     Over,
     Question,
+    Step,
     Stopped,
 )
 
@@ -67,7 +68,6 @@ MEDIA = ("image/", "audio/", "video/", "application/pdf")
 """How media types begin that the framework hands on; which of them a model takes is the model's business."""
 
 PydanticAgent = AbstractAgent[Any, Any]
-Step = Update | Stopped | Over
 
 
 def agent(

@@ -70,5 +70,8 @@ class Earlier:
     answers: Mapping[str, Any] = field(default_factory=dict)
 
 
-Run = Callable[[Turn, Earlier, Response], AsyncGenerator[Update | Stopped | Over, None]]
-"""One run of a framework for one turn: yields what happens, and at its end `Over` or `Stopped`."""
+Step = Update | Stopped | Over
+"""What a run yields: what happens, and at its end how it ended."""
+
+Run = Callable[[Turn, Earlier, Response], AsyncGenerator[Step, None]]
+"""One run of a framework for one turn."""

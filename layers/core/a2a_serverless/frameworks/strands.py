@@ -33,7 +33,6 @@ from a2a_serverless.agent import (
     ToolCall,
     ToolResult,
     Turn,
-    Update,
     Usage,
 )
 from a2a_serverless.frameworks.conversations import REMEMBERED, bridged
@@ -50,6 +49,7 @@ from a2a_serverless.frameworks.runs import (
     NotDoneError,
     Over,
     Question,
+    Step,
     Stopped,
 )
 
@@ -70,7 +70,6 @@ PATIENCE = 1.0
 GLANCE = 0.01
 """Seconds between two looks whether an agent that others use is free."""
 
-Step = Update | Stopped | Over
 Make = Callable[[Turn], StrandsAgent]
 
 
