@@ -1,6 +1,7 @@
 """`a2a-serverless` as it is typed: help, mistakes in one line, and nothing loaded that is not needed."""
 
 import json
+import os
 import subprocess
 import sys
 import tomllib
@@ -215,3 +216,44 @@ def test_help_and_mistakes_wait_for_nothing_heavy(arguments: tuple[str, ...]) ->
     loaded = set(json.loads(ended.stderr.splitlines()[-1]))
     assert "typer" in loaded
     assert loaded & HEAVY == set()
+
+
+def typed(line: str, unbuffered: str = "") -> "subprocess.CompletedProcess[str]":
+    """What a shell makes of a line in which $COMMAND is the command."""
+    command = {"COMMAND": f"{sys.executable} -m a2a_serverless.cli", "PYTHONUNBUFFERED": unbuffered}
+    environment = {**os.environ, **command}
+    return subprocess.run(
+        ["/bin/sh", "-c", line], capture_output=True, text=True, check=False, env=environment
+    )
+
+
+unbuffered_or_not = pytest.mark.parametrize("unbuffered", ["", "1"])
+
+
+@unbuffered_or_not
+def test_a_reader_who_leaves_hears_nothing_of_it(unbuffered: str) -> None:
+    ended = typed("{ $COMMAND call --help; echo $? >&2; } | true", unbuffered)
+
+    assert ended.stderr in ("1\n", "0\n")
+
+
+@unbuffered_or_not
+def test_what_cannot_be_written_is_said_in_one_line(unbuffered: str, tmp_path: Path) -> None:
+    ended = typed(f"ulimit -f 0; $COMMAND call --help > {tmp_path}/help", unbuffered)
+
+    assert (ended.returncode, ended.stderr) == (1, "error: the output cannot be written: File too large\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("$COMMAND call --help >&-", 0),
+        ("$COMMAND call http://agent.invalid - <&-", 2),
+        ("$COMMAND no-such-command >&- 2>&- <&-", 2),
+    ],
+)
+def test_it_does_without_what_is_closed(line: str, status: int) -> None:
+    ended = typed(line)
+
+    assert ended.returncode == status
+    assert "Traceback" not in ended.stderr

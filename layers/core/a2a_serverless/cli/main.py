@@ -1,7 +1,9 @@
 """The command `a2a-serverless` itself: its groups, its version, and how it is entered."""
 
 import io
+import os
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -77,8 +79,16 @@ def command(
 
 def main() -> None:
     """Run the command line and leave with its exit status."""
+    _open_what_is_closed()
     for output in (sys.stdout, sys.stderr):
         if isinstance(output, io.TextIOWrapper):
             # What cannot be written as it is, is written as what it is.
             output.reconfigure(errors="backslashreplace")
     app(prog_name=NAME)
+
+
+def _open_what_is_closed() -> None:
+    """Stand in for standard streams that this was started without: nothing to read, and nowhere to write."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115  for as long as this runs
