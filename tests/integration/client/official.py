@@ -30,7 +30,10 @@ BEAT_SECONDS = 0.02
 
 
 class Scripted(AgentExecutor):
-    """Does what the first word of a message says."""
+    """Does what the first word of a message says; counts by a clock, or as fast as `pace` is released."""
+
+    def __init__(self, pace: threading.Semaphore | None = None) -> None:
+        self._pace = pace
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
         """`say`, `ask`, `count N`, `wait`; the answer to a question is told back."""
@@ -65,6 +68,8 @@ class Scripted(AgentExecutor):
 
     async def _count(self, updater: TaskUpdater, number: int) -> None:
         for each in range(number):
+            if self._pace is not None:
+                await asyncio.to_thread(self._pace.acquire, timeout=PATIENCE)
             said = updater.new_agent_message([new_text_part(f"at {each}")])
             await updater.update_status(TaskState.TASK_STATE_WORKING, message=said)
             await updater.add_artifact([new_text_part(f"{each} ")], artifact_id="numbers", append=each > 0)
@@ -95,14 +100,17 @@ def official_card(url: str, name: str = "Official") -> AgentCard:
 
 
 @contextmanager
-def served(announced: str | None = None) -> Iterator[str]:
-    """The server's address; its card announces another one, if that is given as `{port}` goes."""
+def served(announced: str | None = None, pace: threading.Semaphore | None = None) -> Iterator[str]:
+    """The server's address; its card announces another one, if that is given as `{port}` goes.
+
+    Its agent counts no faster than `pace` is released, if that is given.
+    """
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
         url = f"http://127.0.0.1:{port}"
         card = official_card(announced or url)
         handler = DefaultRequestHandler(
-            agent_executor=Scripted(),
+            agent_executor=Scripted(pace),
             task_store=InMemoryTaskStore(),
             agent_card=card,
             push_config_store=InMemoryPushNotificationConfigStore(),
@@ -126,11 +134,15 @@ def served(announced: str | None = None) -> Iterator[str]:
 
 
 class Wire:
-    """A wire to a server that breaks whenever a number of events have gone over it; other answers pass."""
+    """A wire to a server that breaks whenever a number of events have gone over it; other answers pass.
 
-    def __init__(self, port: int, events: int) -> None:
+    `pace`, if there is one, is released for every event, so that whoever waits for it stays close to whoever listens.
+    """
+
+    def __init__(self, port: int, events: int, pace: threading.Semaphore | None = None) -> None:
         self._port = port
         self._events = events
+        self._pace = pace
         self.cuts = 0
 
     async def pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -140,7 +152,10 @@ class Wire:
         try:
             seen = 0
             while piece := await up_reader.read(65536):
-                seen += piece.count(b"data: ")
+                events = piece.count(b"data: ")
+                seen += events
+                if events and self._pace is not None:
+                    self._pace.release(events)
                 writer.write(piece)
                 await writer.drain()
                 if seen >= self._events:

@@ -1,6 +1,7 @@
 """Our client against the official SDK's server: every operation, over both bindings, cut or not."""
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
@@ -187,7 +188,7 @@ def test_errors_are_the_same_classes_over_both_bindings(call: Any) -> None:
 @pytest.mark.parametrize("events", [1, 3, 4, 7])
 def test_a_stream_that_is_cut_again_and_again_tells_everything_once(binding: str, events: int) -> None:
     async def run(url: str) -> tuple[list[str], str, Any, int]:
-        wire = Wire(int(url.rpartition(":")[2]), events)
+        wire = Wire(int(url.rpartition(":")[2]), events, pace)
         server = await asyncio.start_server(wire.pass_on, "127.0.0.1", 0)
         through = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         card = (await discover(url)).card.to_dict()
@@ -205,7 +206,8 @@ def test_a_stream_that_is_cut_again_and_again_tells_everything_once(binding: str
         server.close()
         return said, numbers, stream.task, wire.cuts
 
-    with served() as url:
+    pace = threading.Semaphore(0)
+    with served(pace=pace) as url:
         said, numbers, task, cuts = asyncio.run(run(url))
 
     assert cuts > 1
