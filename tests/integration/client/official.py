@@ -136,7 +136,7 @@ def served(announced: str | None = None, pace: threading.Semaphore | None = None
 class Wire:
     """A wire to a server that breaks whenever a number of events have gone over it; other answers pass.
 
-    `pace`, if there is one, is released for every event, so that whoever waits for it stays close to whoever listens.
+    `pace`, if there is one, is released for every event: whoever waits for it stays close to whoever listens.
     """
 
     def __init__(self, port: int, events: int, pace: threading.Semaphore | None = None) -> None:
