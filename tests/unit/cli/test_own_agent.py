@@ -98,6 +98,20 @@ def test_in_a_checkout_an_agent_stands_beside_the_others_and_can_be_deployed(
     run_tests(checkout, test, paths=[*OURS, checkout / "layers" / "agents"])
 
 
+def test_without_pytest_it_is_said_what_to_install_first(
+    caller: Caller, checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = {}
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "pytest", None)
+        for place in (checkout, tmp_path):
+            without.chdir(place)
+            said[place] = caller.run("new", "order-desk").stdout
+
+    assert "\n  pip install -r tests/requirements.txt\n  pytest --no-cov" in said[checkout]
+    assert "\n  cd order-desk\n  pip install pytest\n  pytest\n" in said[tmp_path]
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [

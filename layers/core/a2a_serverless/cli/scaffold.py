@@ -125,7 +125,7 @@ An A2A agent. `order_desk/agent.py` is what it does, `order_desk/profile.py` wha
 """
 
 IN_A_CHECKOUT = """\
-From the checkout:
+From the checkout, in an environment that holds `tests/requirements.txt`:
 
     pytest --no-cov tests/unit/agents/test_order_desk.py      the test
     a2a-serverless serve order_desk.agent:agent               the whole deployment on this machine
@@ -136,19 +136,21 @@ To deploy it (`samconfig.toml` has an environment for it; say who may call, see 
     sam build
     sam deploy --guided --config-env order-desk
 
-What the agent needs beside what is there already goes into `dependencies` of `pyproject.toml`.
+What it imports besides goes into `layers/agents/requirements.in`, and `python3.13 layers/agents/lock.py`
+locks it for a layer of its own.
 """
 
 AS_A_PROJECT = """\
-    pip install 'a2a-serverless[cli]' pytest
+From this directory, in the environment of a checkout of a2a-serverless, by which the command runs:
+
+    pip install pytest
     pytest                                                    the test
-
-From this directory, with a checkout of a2a-serverless in whose environment the command runs:
-
     a2a-serverless serve order_desk.agent:agent               the whole deployment on this machine
     a2a-serverless call http://127.0.0.1:8080 "Good morning"
 
-To deploy it, put the package `order_desk` into `layers/agents` of the checkout, and there:
+To deploy it, put the package `order_desk` into `layers/agents` of the checkout, and what it imports besides
+into `requirements.in` there (`python3.13 layers/agents/lock.py` locks it). Then, in the checkout, and saying
+who may call as well (`BearerTokens=…`, see `template.yaml`):
 
     sam build
     sam deploy --guided --stack-name order-desk --parameter-overrides \\

@@ -112,6 +112,7 @@ def _next(name: Name, made: Made) -> list[str]:
     test = next(path for path in made.files if Path(path).name.startswith("test_"))
     go = [] if made.deployed_by else [f"  cd {_from_here(made.root)}"]
     run = f"pytest --no-cov {_from_here(made.root / test)}" if made.deployed_by else "pytest"
+    tools = "-r tests/requirements.txt" if made.deployed_by else "pytest"
     changed = (
         [f"{_from_here(made.deployed_by)} has an environment {name.typed} now"] if made.deployed_by else []
     )
@@ -121,6 +122,7 @@ def _next(name: Name, made: Made) -> list[str]:
         "",
         "Next:",
         *go,
+        *([f"  pip install {tools}"] if find_spec("pytest") is None else []),
         f"  {run}",
         f"  a2a-serverless serve {name.package}.agent:agent",
         '  a2a-serverless call http://127.0.0.1:8080 "Good morning"',
