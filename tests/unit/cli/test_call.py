@@ -170,7 +170,11 @@ def test_an_agent_that_does_not_stream_is_looked_at(caller: Caller) -> None:
             ("AUTH_REQUIRED", "Sign in at https://idp.example"),
             8,
             "Sign in at https://idp.example\n",
-            f"task {TASK}: waits for an authorisation\nhint: a2a-serverless task subscribe {URL} {TASK}\n",
+            (
+                f"task {TASK}: waits for an authorisation\n"
+                f'hint: a2a-serverless call {URL} --task {TASK} "…"\n'
+                f"hint: a2a-serverless task subscribe {URL} {TASK} --until-ended\n"
+            ),
         ),
     ],
 )
@@ -304,6 +308,75 @@ def test_who_has_waited_long_enough_is_told_how_to_go_on(caller: Caller) -> None
         "error: the task goes on after 0.3 s",
         f"hint: a2a-serverless task subscribe {URL} {TASK}",
     ]
+
+
+class Interrupted(httpx.AsyncByteStream):
+    """An answer that somebody interrupts after these events."""
+
+    def __init__(self, *events: Any) -> None:
+        self.events = events
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.frames = [{"jsonrpc": "2.0", "id": json.loads(request.content)["id"]}] * len(self.events)
+        return httpx.Response(200, headers={"Content-Type": "text/event-stream"}, stream=self)
+
+    async def __aiter__(self) -> Any:
+        for frame, event in zip(self.frames, self.events, strict=True):
+            yield f"data: {json.dumps({**frame, 'result': event})}\n\n".encode()
+        raise KeyboardInterrupt
+
+
+def test_a_task_that_could_not_be_canceled_on_ctrl_c_is_said_to_go_on(caller: Caller) -> None:
+    caller.answers(
+        Interrupted({"task": task("WORKING")}),
+        lambda request: rpc_error(request, {"code": -32002, "message": "Task cannot be canceled"}),
+    )
+
+    ended = caller.run("call", URL, "Hello", "--cancel-on-interrupt")
+
+    assert ended.exit_code == 130
+    assert ended.stderr.splitlines() == [
+        f"interrupted: task {TASK} may go on: Task cannot be canceled",
+        f"hint: a2a-serverless task subscribe {URL} {TASK}",
+    ]
+
+
+def test_a_task_that_waits_is_said_to_wait_on_ctrl_c(caller: Caller) -> None:
+    caller.answers(Interrupted({"task": task("WORKING")}, status("AUTH_REQUIRED", "Sign in.")))
+
+    ended = caller.run("task", "subscribe", URL, TASK, "--until-ended")
+
+    assert ended.exit_code == 130
+    assert ended.stderr.splitlines() == [
+        f"interrupted: task {TASK} waits",
+        f'hint: a2a-serverless call {URL} --task {TASK} "…"',
+    ]
+
+
+def test_how_to_go_on_means_the_same_agent_and_the_same_task(caller: Caller) -> None:
+    Path("mine.toml").write_text("", encoding="utf-8")
+    caller.answers(streamed({"task": {**task("INPUT_REQUIRED"), "id": "; reboot"}}))
+
+    ended = caller.run("call", URL, "Hello", "--tenant", "acme", "--config", "mine.toml")
+
+    hint = ended.stderr.splitlines()[1]
+    assert (
+        hint == f"""hint: a2a-serverless call {URL} --tenant acme --config mine.toml --task '; reboot' "…\""""
+    )
+
+
+def test_how_to_go_on_names_the_route_whose_credentials_were_shown(caller: Caller) -> None:
+    route = f'[[routes]]\nname = "paper"\nurl = "{URL}"\ntoken = "hunter2"'
+    Path("a2a-serverless.toml").write_text(route, encoding="utf-8")
+    caller.answers(answered({"task": task("SUBMITTED")}))
+
+    ended = caller.run("call", "--route-name", "paper", "Hello", "--no-wait")
+
+    line = ended.stderr.splitlines()[1].removeprefix("hint: ")
+    assert line == f"a2a-serverless task subscribe --route-name paper {TASK}"
+    caller.answers(answered(task("COMPLETED")))
+    assert caller.run(*line.replace("subscribe", "get").split()[1:]).exit_code == 0
+    assert caller.paper.asked[-1].headers["Authorization"] == "Bearer hunter2"
 
 
 def test_who_has_heard_nothing_can_say_it_again_as_the_same(caller: Caller) -> None:

@@ -114,7 +114,9 @@ def test_other_bytes_than_were_promised_are_not_kept(caller: Caller, tmp_path: P
     ended = caller.run("call", URL, "Hello", "--out", "made")
 
     assert (ended.exit_code, list((tmp_path / "made").iterdir())) == (1, [])
-    assert ended.stderr == "error: big.bin is not what its artifact says: other bytes came\n"
+    first, hint = ended.stderr.splitlines()
+    assert first == "error: big.bin is not what its artifact says: other bytes came"
+    assert hint == f"hint: a2a-serverless task get {URL} {TASK} --out DIR"
 
 
 def test_a_file_that_is_not_given_is_said_to_be(caller: Caller) -> None:
@@ -128,13 +130,19 @@ def test_a_file_that_is_not_given_is_said_to_be(caller: Caller) -> None:
     assert "404" in ended.stderr
 
 
-def test_a_directory_that_is_none_is_said_to_be(caller: Caller, tmp_path: Path) -> None:
+def test_a_directory_that_is_none_is_said_to_be_and_how_what_was_made_is_had_all_the_same(
+    caller: Caller, tmp_path: Path
+) -> None:
     (tmp_path / "made").write_text("")
     caller.answers(streamed({"task": task("COMPLETED", artifacts=[artifact("a", {"text": "x"})])}))
 
     ended = caller.run("call", URL, "Hello", "--out", "made")
 
-    assert (ended.exit_code, ended.stderr) == (1, "error: made cannot be written: File exists\n")
+    assert ended.exit_code == 1
+    assert ended.stderr.splitlines() == [
+        "error: made cannot be written: File exists",
+        f"hint: a2a-serverless task get {URL} {TASK} --out DIR",
+    ]
 
 
 def test_without_a_directory_files_are_named(caller: Caller) -> None:

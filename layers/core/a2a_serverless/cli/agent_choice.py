@@ -62,6 +62,11 @@ class ChosenAgent:
     url: str
     found_by: str
     sources: Sequence[Said | Block]
+    route: str | None = None
+    """The configured route it was found by, whose credentials count only for who names it."""
+
+    options: Sequence[str] = ()
+    """What else was typed that another command line needs to mean the same."""
 
     def get(self, key: str) -> Any:  # noqa: ANN401  of the kind that the key has
         """What counts under a key; None where nobody says."""
@@ -96,13 +101,15 @@ def chosen_agent(calling: Calling, address: str | None, wanted: Wanted | None = 
         sources = _typed(calling) if block is None else [*_typed(calling), block]
         sources += _of(settings, choice.route.url)
         found_by = f"route {choice.route.name}, by {choice.reason}"
-        return ChosenAgent(usable(choice.route.url), found_by, sources)
+        route = choice.route.name if block is not None else None
+        return ChosenAgent(usable(choice.route.url), found_by, sources, route, _typed_options(calling))
     if not addresses:
         raise Failure(Exit.USAGE, NO_ADDRESS)
     if calling.route_name is not None:
         raise Failure(Exit.USAGE, "give either a URL or --route-name" if address else "no route is known")
     url, found_by = addresses[0]
-    return ChosenAgent(usable(url), found_by, [*_typed(calling), *_of(settings, url)])
+    sources = [*_typed(calling), *_of(settings, url)]
+    return ChosenAgent(usable(url), found_by, sources, options=_typed_options(calling))
 
 
 def known_routes(
@@ -154,6 +161,12 @@ def usable(url: str) -> str:
             "use --basic-username",
         )
     return url
+
+
+def _typed_options(calling: Calling) -> Sequence[str]:
+    said = {"tenant": calling.tenant, "config": calling.config}
+    typed = {name: value for name, value in said.items() if value and not calling.from_environment(name)}
+    return [word for name, value in typed.items() for word in (f"--{name}", value)]
 
 
 def _registry(calling: Calling) -> Registry:

@@ -5,6 +5,7 @@ agents: only commands that run import this.
 """
 
 import asyncio
+import shlex
 import sys
 from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -76,6 +77,12 @@ class Agent:
     def typed(self) -> str:
         """Its address as it can be shown in a command line."""
         return "URL" if "?" in self.url else self.url
+
+    @property
+    def again(self) -> Sequence[str]:
+        """The words of another command line that mean it."""
+        named = ("--route-name", self.chosen.route) if self.chosen.route is not None else (self.typed,)
+        return (*named, *self.chosen.options)
 
     async def discovered(self) -> Discovered:
         """Its card, verified where somebody is trusted.
@@ -201,7 +208,7 @@ def in_words(agent: Agent) -> Iterator[None]:
         hint = "--credential-origin says where else than at the card credentials may be shown"
         raise Failure(Exit.FAILED, _said(agent, error), hint) from error
     except StreamCutError as error:
-        hint = f"a2a-serverless task subscribe {agent.typed} {error.task_id}" if error.task_id else ""
+        hint = command("task subscribe", agent, error.task_id) if error.task_id else ""
         raise Failure(Exit.UNREACHABLE, _said(agent, error), hint) from error
     except (UnreachableError, TimedOutError, UnavailableError, KeysOutOfReachError) as error:
         raise Failure(Exit.UNREACHABLE, f"{agent.typed}: {_said(agent, error)}") from error
@@ -209,6 +216,11 @@ def in_words(agent: Agent) -> Iterator[None]:
         raise Failure(Exit.FAILED, "an address that the agent gives is none") from error
     except UnexpectedAnswerError as error:
         raise Failure(Exit.FAILED, f"{agent.typed}: {_said(agent, error)}") from error
+
+
+def command(name: str, agent: Agent, *words: str) -> str:
+    """The command line that goes on with something at this agent."""
+    return shown(f"a2a-serverless {name} {shlex.join([*agent.again, *words])}")
 
 
 def _said(agent: Agent, error: Exception) -> str:

@@ -1,14 +1,14 @@
 """How a turn ends for whoever called: the exit status, and the command lines that go on from there."""
 
-import shlex
 from typing import NoReturn
 
-from a2a_serverless.cli.connecting import Agent
+from a2a_serverless.cli.connecting import Agent, command
 from a2a_serverless.cli.exits import Exit, Failure
 from a2a_serverless.cli.output import note, shown
 from a2a_serverless.cli.turns import Turn
 from a2a_serverless.cli.wording import permission_in, said, state_of
 from a2a_serverless.protocol.objects import Task, TaskState
+from a2a_serverless.tasks.lifecycle import TERMINAL, WAITING
 
 ENDED = {
     TaskState.COMPLETED: Exit.DONE,
@@ -46,16 +46,22 @@ def ended(turn: Turn) -> int:
 
 def _hints(agent: Agent, task: Task) -> list[str]:
     """Command lines for what may be done with the task now."""
-    name = shlex.quote(shown(task.id))
     match task.status.state:
         case TaskState.INPUT_REQUIRED if permission_in(task) is not None:
-            call = f"a2a-serverless call {agent.typed} --task {name}"
-            return [f"{call} --allow", f"{call} --deny"]
+            return [command("call", agent, "--task", task.id, answer) for answer in ("--allow", "--deny")]
         case TaskState.INPUT_REQUIRED:
-            return [f'a2a-serverless call {agent.typed} --task {name} "…"']
+            return [answering(agent, task)]
+        case TaskState.AUTH_REQUIRED:
+            # Agents that do not learn that it is done are told.
+            return [answering(agent, task), command("task subscribe", agent, task.id, "--until-ended")]
         case TaskState.COMPLETED:
             return []
-    return [f"a2a-serverless task subscribe {agent.typed} {name}"]
+    return [command("task subscribe", agent, task.id)]
+
+
+def answering(agent: Agent, task: Task) -> str:
+    """The command line that says something to a task which waits."""
+    return f'{command("call", agent, "--task", task.id)} "…"'
 
 
 def left(turn: Turn) -> NoReturn:
@@ -64,17 +70,23 @@ def left(turn: Turn) -> NoReturn:
     Raises:
         Failure: always, with how it goes on.
     """
-    agent = turn.agent
-    if turn.task_id is None:
+    agent, task = turn.agent, turn.task
+    if task is None:
         text = "the agent has not said that it took the message"
         hint = f"sent again with --message-id {turn.message_id} it counts once"
         raise Failure(Exit.INTERRUPTED, text, hint)
-    name = shlex.quote(shown(turn.task_id))
+    name, state = shown(task.id), task.status.state
+    if state in TERMINAL:
+        raise Failure(Exit.INTERRUPTED, f"task {name}: {state_of(task)}", command("task get", agent, task.id))
+    hint = _hints(agent, task)[0]
     if turn.session.cancel:
-        task = agent.run(_canceled(agent, turn.task_id))
-        raise Failure(Exit.INTERRUPTED, f"task {name}: {state_of(task)}")
-    hint = f"a2a-serverless task subscribe {agent.typed} {name}"
-    raise Failure(Exit.INTERRUPTED, f"task {name} goes on", hint)
+        try:
+            canceled = agent.run(_canceled(agent, task.id))
+        except (Failure, KeyboardInterrupt) as error:
+            text = f"task {name} may go on{f': {error}' if str(error) else ''}"
+            raise Failure(Exit.INTERRUPTED, text, hint) from error
+        raise Failure(Exit.INTERRUPTED, f"task {name}: {state_of(canceled)}")
+    raise Failure(Exit.INTERRUPTED, f"task {name} {'waits' if state in WAITING else 'goes on'}", hint)
 
 
 async def _canceled(agent: Agent, task_id: str) -> Task:
@@ -88,5 +100,5 @@ def too_long(turn: Turn, seconds: float) -> Failure:
     if turn.task_id is None:
         hint = f"sent again with --message-id {turn.message_id} it counts once"
         return Failure(Exit.STILL_WORKING, f"{agent.typed} has not answered in {seconds:g} s", hint)
-    hint = f"a2a-serverless task subscribe {agent.typed} {shlex.quote(shown(turn.task_id))}"
+    hint = command("task subscribe", agent, turn.task_id)
     return Failure(Exit.STILL_WORKING, f"the task goes on after {seconds:g} s", hint)

@@ -9,7 +9,7 @@ from typing import Any
 
 from a2a_serverless.cli.agent_choice import chosen_agent
 from a2a_serverless.cli.asking import Answer, asked_on_terminal, is_interactive
-from a2a_serverless.cli.connecting import connected
+from a2a_serverless.cli.connecting import command, connected
 from a2a_serverless.cli.endings import ended, left, too_long
 from a2a_serverless.cli.exits import Exit, Failure
 from a2a_serverless.cli.output import note
@@ -125,7 +125,11 @@ async def _within(turn: Turn) -> AsyncIterator[None]:
 
 async def _save(turn: Turn, client: Client) -> None:
     if turn.session.out is not None and turn.task is not None:
-        turn.saved = await save(client, turn.task.artifacts, Path(turn.session.out))
+        try:
+            turn.saved = await save(client, turn.task.artifacts, Path(turn.session.out))
+        except Failure as failure:
+            failure.hint = command("task get", turn.agent, turn.task.id, "--out", "DIR")
+            raise
 
 
 async def _follow(turn: Turn, stream: Stream, *, waits: bool = False) -> None:
@@ -137,10 +141,14 @@ async def _follow(turn: Turn, stream: Stream, *, waits: bool = False) -> None:
             turn.view.tell(told)
             if stream.state in WAITING and waits:
                 return
-            if stream.state is TaskState.AUTH_REQUIRED and begun and stream.task is not None:
+            asks = stream.state is TaskState.AUTH_REQUIRED and begun and not turn.session.until_ended
+            if asks and stream.task is not None:
                 if not turn.interactive:
                     return
-                note(f"{question_of(stream.task)}\nThis goes on when it is done; Ctrl-C leaves it waiting.")
+                note(
+                    f"{question_of(stream.task)}\n"
+                    "This goes on when the agent learns that it is done; Ctrl-C leaves it waiting."
+                )
             begun = True
 
 

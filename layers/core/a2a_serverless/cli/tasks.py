@@ -1,6 +1,5 @@
 """`a2a-serverless task get|list|cancel`: tasks as people read them, and as the protocol has them."""
 
-import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import NamedTuple
 
 from a2a_serverless.cli.agent_choice import chosen_agent
 from a2a_serverless.cli.calling_options import Calling
-from a2a_serverless.cli.connecting import Agent, connected
+from a2a_serverless.cli.connecting import Agent, command, connected
 from a2a_serverless.cli.exits import Exit, Failure
 from a2a_serverless.cli.output import moment, note, print_json, print_table, shown
 from a2a_serverless.cli.saving import save
@@ -146,7 +145,7 @@ def _next(agent: Agent, wanted: Filter, token: str) -> str:
         "--page-token": token,
     }
     options = [word for name, value in given.items() if value is not None for word in (name, str(value))]
-    return shown(shlex.join(["a2a-serverless", "task", "list", agent.typed, *options]))
+    return command("task list", agent, *options)
 
 
 def _state(text: str) -> TaskState:

@@ -1,11 +1,10 @@
 """`a2a-serverless push create|get|list|delete`: the webhooks of a task, as its caller has them."""
 
-import shlex
 from typing import Any, NamedTuple
 
 from a2a_serverless.cli.agent_choice import chosen_agent, secret
 from a2a_serverless.cli.calling_options import Calling
-from a2a_serverless.cli.connecting import connected
+from a2a_serverless.cli.connecting import command, connected
 from a2a_serverless.cli.exits import Exit, Failure
 from a2a_serverless.cli.output import note, print_json, print_table, shown
 from a2a_serverless.protocol.requests import (
@@ -108,9 +107,9 @@ def list_webhooks(
     else:
         print("No webhook.")
     if page.next_page_token:
-        words = ["a2a-serverless", "push", "list", agent.typed, task, "--page-token", page.next_page_token]
+        words = [task, "--page-token", page.next_page_token]
         size = ["--page-size", str(page_size)] if page_size is not None else []
-        note(f"hint: the next page is {shown(shlex.join([*words, *size]))}")
+        note(f"hint: the next page is {command('push list', agent, *words, *size)}")
 
 
 def delete_webhook(calling: Calling, address: str | None, task: str, config_id: str) -> None:
