@@ -101,7 +101,8 @@ def call(
 
     What the agent makes goes to standard output, and where the task stands to standard error. A question is
     asked on a terminal and answered by the next line; elsewhere the exit status says that there is one. So is
-    a permission. With --stream progress, tools and artifacts show as they grow; with --json as well there is
+    a permission. A task that waits for an authorisation goes on when its agent learns of it, or is told with
+    --task. With --stream progress, tools and artifacts show as they grow; with --json as well there is
     one object a line for everything that happens, without --stream the task as it is in the end.
 
     Ctrl-C leaves the task at work and says how to follow it. Agents that do not stream are looked at every
