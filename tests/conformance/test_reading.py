@@ -64,12 +64,22 @@ def test_the_status_time_filter_includes_its_own_moment(client: Client) -> None:
 
 
 @requirement("3.1.4:unknown-status")
-@pytest.mark.parametrize("status", ["working", "TASK_STATE_UNSPECIFIED", "TASK_STATE_DONE"])
+@pytest.mark.parametrize("status", ["working", "UNSPECIFIED", "TASK_STATE_DONE"])
 def test_an_unknown_status_is_refused_with_those_there_are(client: Client, status: str) -> None:
     with pytest.raises(Refused, match="INVALID_PARAMS") as refused:
         client.list(status=status)
 
     assert "TASK_STATE_WORKING" in refused.value.fields["status"]
+
+
+@requirement("3.1.4:filters")
+@pytest.mark.parametrize("status", ["TASK_STATE_UNSPECIFIED", 0])
+def test_a_status_that_is_unset_filters_nothing_whether_or_not_it_is_said(
+    client: Client, status: object
+) -> None:
+    task = client.task()
+
+    assert [each["id"] for each in client.list(status=status)["tasks"]] == [task["id"]]
 
 
 @requirement("3.1.4:page-size")

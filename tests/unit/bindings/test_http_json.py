@@ -274,7 +274,7 @@ def test_a_body_may_repeat_its_address_or_say_nothing_about_it(body: object) -> 
         ({"includeArtifacts": ["1"]}, "includeArtifacts"),
         ({"includeArtifacts": [""]}, "includeArtifacts"),
         ({"status": ["working"]}, "status"),
-        ({"status": ["0"]}, "status"),
+        ({"status": ["-1"]}, "status"),
         ({"status": ["99"]}, "status"),
         ({"status": ["2.0"]}, "status"),
         ({"status": ["TASK_STATE_WORKING,TASK_STATE_FAILED"]}, "status"),

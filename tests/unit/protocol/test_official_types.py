@@ -73,6 +73,17 @@ def test_field_names_and_enums_are_read_in_every_spelling_of_protojson(
 @every_exchanged_message
 @few_examples
 @given(data=st.data())
+def test_what_is_printed_though_it_is_unset_is_read_as_unset(name: str, data: st.DataObject) -> None:
+    message = data.draw(official_messages(name))
+
+    with_the_unset = print_officially(message, always_print_fields_with_no_presence=True)
+
+    assert our_type(name).from_dict(with_the_unset) == our_type(name).from_dict(print_officially(message))
+
+
+@every_exchanged_message
+@few_examples
+@given(data=st.data())
 def test_what_we_print_we_read_as_the_same_value(name: str, data: st.DataObject) -> None:
     ours = our_type(name).from_dict(print_officially(data.draw(official_messages(name))))
 

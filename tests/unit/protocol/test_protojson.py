@@ -111,7 +111,7 @@ def test_an_enum_is_read_by_name_or_number(given: object) -> None:
 
 @pytest.mark.parametrize("given", ["working", "TASK_STATE_UNSPECIFIED", "", 0, 9, 1.5, True, []])
 def test_an_unknown_or_unspecified_enum_is_refused_with_the_names_it_could_be(given: object) -> None:
-    assert refusal(ListTasksRequest, {"status": given})["status"] == (
+    assert refusal(TaskStatus, {"state": given})["state"] == (
         "must be one of TASK_STATE_SUBMITTED, TASK_STATE_WORKING, TASK_STATE_COMPLETED, TASK_STATE_FAILED, "
         "TASK_STATE_CANCELED, TASK_STATE_INPUT_REQUIRED, TASK_STATE_REJECTED, TASK_STATE_AUTH_REQUIRED"
     )

@@ -7,7 +7,7 @@ size, are applied by the operations, not here.
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from a2a_serverless.protocol.limits import (
     MAX_NAMED,
@@ -87,12 +87,20 @@ class GetTaskRequest(ProtoModel):
     history_length: HistoryLength = None
 
 
+def _unset(value: object) -> object:
+    return None if value == "TASK_STATE_UNSPECIFIED" or (value == 0 and value is not False) else value
+
+
+StatusFilter = Annotated[TaskStateField | None, BeforeValidator(_unset)]
+"""The proto gives the filter no presence, so its zero is unset: clients in Java say it in every request."""
+
+
 class ListTasksRequest(ProtoModel):
     """List the caller's tasks, newest status first (3.1.4). The filters are joined by "and"."""
 
     tenant: Tenant = None
     context_id: OptionalId = None
-    status: TaskStateField | None = None
+    status: StatusFilter = None
     page_size: PageSize = None
     page_token: OptionalText = None
     history_length: HistoryLength = None
