@@ -47,6 +47,10 @@ def asking() -> dict[str, Any]:
     return waiting
 
 
+def waiting() -> dict[str, Any]:
+    return {"status": asking()["status"]}
+
+
 def test_what_the_agent_makes_goes_to_standard_output(caller: Caller) -> None:
     ended = caller.run("call", URL, "Order ORD-1042 is damaged")
 
@@ -200,6 +204,32 @@ def test_a_permission_is_shown_with_both_answers_to_it(caller: Caller) -> None:
         f"hint: a2a-serverless call {URL} --task {TASK} --allow",
         f"hint: a2a-serverless call {URL} --task {TASK} --deny",
     ]
+
+
+@pytest.mark.parametrize(
+    ("told", "arguments"),
+    [
+        (streamed({"task": asking()}), ("call", URL, "Delete it", "--stream")),
+        (
+            streamed(
+                {"task": task("WORKING")},
+                {"statusUpdate": {**status("WORKING")["statusUpdate"], **waiting()}},
+            ),
+            ("call", URL, "Delete it", "--stream"),
+        ),
+        (streamed({"task": asking()}), ("task", "subscribe", URL, TASK)),
+        (answered(asking()), ("task", "get", URL, TASK)),
+    ],
+)
+def test_a_permission_is_shown_to_people_as_they_read_it(
+    caller: Caller, told: Any, arguments: tuple[str, ...]
+) -> None:
+    caller.answers(told)
+
+    shown = caller.run(*arguments).stdout
+
+    assert "Permission needed: Delete the stack shop?\nArguments: {\n" in shown
+    assert "schemaVersion" not in shown
 
 
 @pytest.mark.parametrize(("flag", "word"), [("--allow", "allow_once"), ("--deny", "deny")])

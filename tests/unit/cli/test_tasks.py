@@ -152,6 +152,39 @@ def test_a_task_is_followed_to_its_end(caller: Caller) -> None:
     assert caller.paper.params() == {"id": TASK}
 
 
+def test_a_task_that_waits_already_is_shown_with_what_it_waits_for(caller: Caller) -> None:
+    caller.answers(streamed({"task": task("AUTH_REQUIRED", says="Sign in at https://idp.example")}))
+
+    ended = caller.run("task", "subscribe", URL, TASK)
+
+    assert ended.exit_code == 8
+    assert ended.stdout.splitlines()[1:] == ["waits for an authorisation: Sign in at https://idp.example"]
+
+
+def test_a_question_that_was_answered_meanwhile_is_not_shown(caller: Caller) -> None:
+    caller.answers(
+        streamed({"task": task("INPUT_REQUIRED", says="A photo?")}, status("WORKING"), status("COMPLETED"))
+    )
+
+    ended = caller.run("task", "subscribe", URL, TASK, "--until-ended")
+
+    assert ended.stdout.splitlines()[1:] == ["working", "completed"]
+
+
+def test_what_no_text_is_has_lines_of_its_own(caller: Caller) -> None:
+    parts = ({"text": "See"}, {"data": {"a": 1}}, {"raw": "eg==", "mediaType": "image/png"}, {"text": "end"})
+    made = artifact("a", *parts)
+    update = {"artifactUpdate": {"taskId": TASK, "contextId": CONTEXT, "artifact": made}}
+    whole = {"task": task("COMPLETED", says="Done.", artifacts=[made])}
+    lines = ["artifact a:", "See", "{", '  "a": 1', "}", "[image/png: 1 bytes]", "end"]
+
+    caller.answers(streamed({"task": task("WORKING")}, update, status("COMPLETED")), streamed(whole))
+    growing, at_once = (caller.run("call", URL, "Hello", "--stream") for _ in range(2))
+
+    assert growing.stdout.splitlines()[1:] == [*lines, "completed"]
+    assert at_once.stdout.splitlines()[1:] == [*lines, "completed: Done."]
+
+
 def test_a_task_is_followed_until_it_waits_or_on(caller: Caller) -> None:
     told = ({"task": task("WORKING")}, status("INPUT_REQUIRED", "A photo?"), status("COMPLETED"))
     caller.answers(streamed(*told))

@@ -11,7 +11,7 @@ from a2a_serverless.cli.connecting import Agent, command, connected
 from a2a_serverless.cli.exits import Exit, Failure
 from a2a_serverless.cli.output import moment, note, print_json, print_table, shown
 from a2a_serverless.cli.saving import save
-from a2a_serverless.cli.wording import of_part, said, state_of, title_of
+from a2a_serverless.cli.wording import of_part, said, state_of, title_of, words_of
 from a2a_serverless.protocol.objects import Role, Task, TaskState
 from a2a_serverless.protocol.requests import ListTasksResponse
 
@@ -113,7 +113,7 @@ def _described(task: Task) -> Iterator[str]:
     yield shown(f"context  {task.context_id or ''}".rstrip())
     yield shown(f"state    {state_of(task)}{since}")
     if task.status.message is not None:
-        yield f"\n{said(task.status.message)}"
+        yield f"\n{words_of(task.status)}"
     for artifact in task.artifacts:
         yield f"\n# {title_of(artifact)}"
         yield from map(of_part, artifact.parts)
@@ -122,7 +122,7 @@ def _described(task: Task) -> Iterator[str]:
 
 
 def _row(task: Task) -> list[str]:
-    words = " ".join(said(task.status.message).split())
+    words = " ".join(words_of(task.status).split())
     short = words if len(words) <= LONGEST_WORDS else words[:LONGEST_WORDS].rstrip() + " …"
     return [task.id, state_of(task), task.context_id or "", moment(task.status.timestamp), short]
 

@@ -4,13 +4,14 @@ import json
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from a2a_serverless.cli.output import readable, shown
-from a2a_serverless.cli.wording import STATES, asides, of_part, said, title_of
+from a2a_serverless.cli.wording import STATES, asides, of_part, said, title_of, words_of
 from a2a_serverless.protocol.events import StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent
-from a2a_serverless.protocol.objects import Task, TaskState, TaskStatus
+from a2a_serverless.protocol.objects import Artifact, Part, Task, TaskState, TaskStatus
+from a2a_serverless.tasks.lifecycle import WAITING
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -61,15 +62,16 @@ class LinesView:
         self._write = write or _print
         self._artifact: str | None = None
         self._rest = ""
+        self._last_word = ""
 
     def tell(self, told: StreamResponse) -> None:
+        self._last_word = ""
         if told.task is not None:
             for line in _opening(told.task):
                 self._line(line)
             for artifact in told.task.artifacts:
-                self._pieces(
-                    artifact.artifact_id, title_of(artifact), [of_part(part) for part in artifact.parts]
-                )
+                self._pieces(artifact)
+            self._last_word = _last_word(told.task)
         elif told.status_update is not None:
             for line in lines_of(told.status_update):
                 self._line(line)
@@ -77,27 +79,36 @@ class LinesView:
             self._grow(told.artifact_update)
 
     def close(self) -> None:
+        self._break()
+        if self._last_word:
+            self._write(self._last_word)
+        self._last_word = ""
+
+    def _break(self) -> None:
         if self._rest:
             self._write(self._rest)
         self._artifact, self._rest = None, ""
 
     def _line(self, line: str) -> None:
-        self.close()
+        self._break()
         self._write(line)
 
     def _grow(self, update: TaskArtifactUpdateEvent) -> None:
-        artifact = update.artifact
         if not update.append:
-            self.close()
-        self._pieces(artifact.artifact_id, title_of(artifact), [_piece(part) for part in artifact.parts])
+            self._break()
+        self._pieces(update.artifact)
 
-    def _pieces(self, name: str, title: str, pieces: Sequence[str]) -> None:
-        if name != self._artifact:
-            self._line(f"artifact {title}:")
-            self._artifact = name
-        *lines, self._rest = (self._rest + "".join(pieces)).split("\n")
-        for line in lines:
-            self._write(line)
+    def _pieces(self, artifact: Artifact) -> None:
+        if artifact.artifact_id != self._artifact:
+            self._line(f"artifact {title_of(artifact)}:")
+            self._artifact = artifact.artifact_id
+        for part in artifact.parts:
+            if part.text is None and self._rest:  # only texts flow together
+                self._write(self._rest)
+                self._rest = ""
+            *lines, self._rest = (self._rest + _piece(part)).split("\n")
+            for line in lines:
+                self._write(line)
 
 
 TAIL = 8
@@ -182,7 +193,7 @@ class LiveView:
 def lines_of(update: TaskStatusUpdateEvent) -> list[str]:
     """What an update of the status says, in lines."""
     beside = list(asides(update.metadata))
-    text = said(update.status.message)
+    text = words_of(update.status)
     state = STATES[update.status.state]
     if text:
         return [*beside, f"{state}: {text}"]
@@ -190,7 +201,7 @@ def lines_of(update: TaskStatusUpdateEvent) -> list[str]:
 
 
 def _opening(task: Task) -> list[str]:
-    """Which task it is, and what it says if it is at work; a question could be answered by now."""
+    """Which task it is, and what it says if it is at work."""
     context = f" of context {task.context_id}" if task.context_id else ""
     state = STATES[task.status.state]
     line = shown(f"task {task.id}{context}: {state}")
@@ -198,9 +209,15 @@ def _opening(task: Task) -> list[str]:
     return [line, f"{state}: {text}"] if text else [line]
 
 
-def _piece(part: object) -> str:
-    text = getattr(part, "text", None)
-    return readable(text) if isinstance(text, str) else f"{of_part(part)}\n"  # type: ignore[arg-type]
+def _last_word(task: Task) -> str:
+    """What it said when it ended or began to wait: it may be told what comes after by now."""
+    shows = task.status.state is TaskState.COMPLETED or task.status.state in WAITING
+    text = words_of(task.status)
+    return f"{STATES[task.status.state]}: {text}" if shows and text else ""
+
+
+def _piece(part: Part) -> str:
+    return readable(part.text) if part.text is not None else f"{of_part(part)}\n"
 
 
 def _print(line: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from a2a_serverless.cli.output import readable, shown
 from a2a_serverless.protocol.extensions import Extension
-from a2a_serverless.protocol.objects import Artifact, Message, Part, Task, TaskState
+from a2a_serverless.protocol.objects import Artifact, Message, Part, Task, TaskState, TaskStatus
 
 STATES: Mapping[TaskState, str] = {
     TaskState.SUBMITTED: "submitted",
@@ -86,10 +86,13 @@ def _of_call(call: Mapping[str, Any]) -> str:
 
 def permission_in(task: Task) -> Mapping[str, Any] | None:
     """The permission that a task asks for, if that is what it waits with."""
-    message = task.status.message
-    if task.status.state is not TaskState.INPUT_REQUIRED or message is None:
+    return _permission(task.status)
+
+
+def _permission(status: TaskStatus) -> Mapping[str, Any] | None:
+    if status.state is not TaskState.INPUT_REQUIRED or status.message is None:
         return None
-    for part in message.parts:
+    for part in status.message.parts:
         if (
             isinstance(part.data, Mapping)
             and part.data.get("kind") == "permission"
@@ -101,14 +104,16 @@ def permission_in(task: Task) -> Mapping[str, Any] | None:
 
 def question_of(task: Task) -> str:
     """What a task waits with, without what is for programs."""
-    message = task.status.message
-    if message is None:
-        return ""
-    asked = permission_in(task)
-    parts = [part for part in message.parts if asked is None or part.text is not None]
-    arguments = asked.get("arguments") if asked is not None else None
-    lines = [*map(of_part, parts)]
-    if arguments:
+    return words_of(task.status)
+
+
+def words_of(status: TaskStatus) -> str:
+    """What a status says, without what of a permission is for programs."""
+    asked = _permission(status)
+    if status.message is None or asked is None:
+        return said(status.message)
+    lines = [of_part(part) for part in status.message.parts if part.text is not None]
+    if arguments := asked.get("arguments"):
         lines.append(readable(f"Arguments: {json.dumps(arguments, indent=2, ensure_ascii=False)}"))
     return "\n".join(lines)
 
