@@ -50,6 +50,12 @@ def test_a_task_is_told_with_what_was_said_and_made(caller: Caller) -> None:
     assert caller.paper.params() == {"id": TASK, "historyLength": 2}
 
 
+def test_a_text_ends_in_one_line_end_however_its_artifact_does(caller: Caller) -> None:
+    for text in ("one", "one\n"):
+        caller.answers(answered(task("COMPLETED", artifacts=[artifact("a", {"text": text})])))
+        assert caller.run("task", "get", URL, TASK).stdout.endswith("\n# a\none\n")
+
+
 def test_a_task_is_given_to_programs_as_the_protocol_has_it(caller: Caller) -> None:
     told = task("COMPLETED", artifacts=[artifact("a", {"text": "one"})])
     caller.answers(answered(told))

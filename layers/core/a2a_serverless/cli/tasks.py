@@ -116,7 +116,7 @@ def _described(task: Task) -> Iterator[str]:
         yield f"\n{words_of(task.status)}"
     for artifact in task.artifacts:
         yield f"\n# {title_of(artifact)}"
-        yield from map(of_part, artifact.parts)
+        yield from (of_part(part).removesuffix("\n") for part in artifact.parts)
     for message in task.history:
         yield f"\n{'you' if message.role is Role.USER else 'agent'}: {said(message)}"
 
