@@ -293,9 +293,11 @@ def test_an_artifact_of_an_earlier_turn_is_replaced_or_added_to(
 def test_appending_to_an_artifact_nobody_has_heard_of_creates_it() -> None:
     desk = Desk()
 
-    desk.record(ArtifactChunk("a", "x", append=True))
+    desk.record(ArtifactChunk("a", "x", append=True), ArtifactChunk("a", parts=[Part(data=1)], append=True))
 
-    assert desk.artifact() == [Part(text="x")]
+    assert desk.artifact() == [Part(text="x"), Part(data=1)]
+    # Who follows has no artifact to add to; the official SDK takes that for an error of the agent.
+    assert [chunk.append for chunk in desk.chunks()] == [False, True]
 
 
 def test_a_big_piece_is_put_away_where_no_other_writer_puts_anything() -> None:

@@ -242,7 +242,9 @@ class Recorder:
             self._write_chunk(gathered.whole(last=last), joins=True)
 
     def _write_chunk(self, chunk: ArtifactChunk, *, joins: bool = False) -> None:
-        begun = chunk.artifact_id in self._folding.turn_artifacts
+        adds = chunk.append
+        if adds is None:
+            adds = chunk.artifact_id in self._folding.turn_artifacts
         parts = stow(self._ports, sound_parts(chunk), self._place(), self._writer)
         described = {"name": chunk.name, "description": chunk.description, "metadata": chunk.metadata}
         with given_by_the_agent():
@@ -255,7 +257,7 @@ class Recorder:
             ArtifactUpdated(
                 turn=self._key.turn,
                 artifact=artifact,
-                append=begun if chunk.append is None else chunk.append,
+                append=adds and chunk.artifact_id in self._folding.artifacts,
                 last_chunk=chunk.last_chunk,
                 joins=joins,
             )
