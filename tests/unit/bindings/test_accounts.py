@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from a2a_serverless.bindings import gateway
+from a2a_serverless.bindings import gateway, http_json
 from a2a_serverless.bindings.caller import Admittance, Token
 from a2a_serverless.bindings.http import HttpRequest, HttpResponse, StreamedResponse
 from a2a_serverless.ports import owner_of
@@ -15,7 +15,7 @@ from a2a_serverless.ports.audit import Call
 from a2a_serverless.ports.limits import OperationClass, RateLimit
 from tests.fakes.event_source import events_of
 from tests.fakes.ports import FakeAudit
-from tests.unit.bindings.asking import parsed, rest
+from tests.unit.bindings.asking import parsed, request, rest
 from tests.unit.bindings.wires import STREAMING, Connect, Wire, message
 
 ALICE = Admittance([Token("alice", hashlib.sha256(b"alice-secret").digest())])
@@ -204,6 +204,17 @@ def test_a_tenant_is_written_down(wire: Wire, audit: FakeAudit) -> None:
     leave(wire.answer(asked))
 
     assert the_only(audit).tenant == "acme"
+
+
+def test_a_call_at_the_address_of_a_tenant_is_written_down_once_as_what_it_is(
+    wire: Wire, audit: FakeAudit
+) -> None:
+    called = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {}}
+
+    leave(http_json.answer(wire.endpoint, request("POST", "/acme", called)))
+
+    written = the_only(audit)
+    assert (written.binding, written.operation, written.tenant) == ("JSONRPC", "ListTasks", "acme")
 
 
 def test_a_call_too_many_is_written_down(connect: Connect, audit: FakeAudit) -> None:

@@ -16,6 +16,7 @@ from tests.unit.bindings.asking import endpoint, parsed, request, rest, violatio
 A2A = "application/a2a+json"
 JSON = "application/json"
 MESSAGE = {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hi"}]}}
+IMMEDIATELY = {"configuration": {"returnImmediately": True}}
 
 
 def reason(error: dict[str, Any]) -> str:
@@ -352,3 +353,45 @@ def test_the_proto_empty_is_an_empty_object(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize("path", ["/tasks", "/tasks/none", "/nowhere"])
 def test_no_cache_keeps_an_answer_for_another_caller(path: str) -> None:
     assert rest("GET", path).headers["Cache-Control"] == "no-store"
+
+
+# --- calls of JSON-RPC at the address of a tenant -------------------------------------------------
+
+
+def call(method: str, params: object, request_id: object = 7) -> dict[str, object]:
+    return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+
+
+@pytest.mark.parametrize("named", [{}, {"tenant": ""}, {"tenant": "acme"}])
+def test_a_call_at_the_address_of_a_tenant_is_for_that_tenant(named: dict[str, str]) -> None:
+    ports = fake_ports()
+
+    response = rest(
+        "POST", "/acme", call("SendMessage", {**MESSAGE, **IMMEDIATELY, **named}), endpoint(ports)
+    )
+
+    assert (response.status, parsed(response)["id"], set(parsed(response)["result"])) == (200, 7, {"task"})
+    assert [turn.task.tenant for turn in ports.executions.started] == ["acme"]  # type: ignore[attr-defined]
+
+
+def test_what_is_wrong_with_such_a_call_is_said_as_in_any_other() -> None:
+    another = parsed(rest("POST", "/acme", call("ListTasks", {"tenant": "another"})))
+    unknown = parsed(rest("POST", "/acme", call("message/send", {})))
+    no_tenant = parsed(rest("POST", "/a%20b", call("ListTasks", {})))
+
+    assert violations(another["error"]["data"]) == {"tenant": "must be what the address says"}
+    assert (unknown["id"], unknown["error"]["code"]) == (7, -32601)
+    assert list(violations(no_tenant["error"]["data"])) == ["tenant"]
+
+
+@pytest.mark.parametrize(
+    "body", [MESSAGE, [call("ListTasks", {})], {"method": "ListTasks"}, b"{", b" " * (MAX_BODY + 1)]
+)
+def test_where_nothing_is_but_a_tenant_nothing_but_a_call_is_taken(body: object) -> None:
+    assert rest("POST", "/acme", body).status == 404
+
+
+def test_of_a_stranger_no_call_at_the_address_of_a_tenant_is_read() -> None:
+    door = Admittance([Token("alice", hashlib.sha256(b"alice-secret").digest())])
+
+    assert rest("POST", "/acme", call("ListTasks", {}), endpoint(admittance=door)).status == 401

@@ -3,7 +3,8 @@
 Decisions the specification leaves open: an answer has the media type of the request where that says
 `application/json`, and `application/a2a+json` otherwise; an error is `application/json` unless Accept names
 the other. A HEAD is a GET whose body is kept back; there is none of a stream, which would be opened for
-nothing. Addresses are strict: a slash at the end is another address.
+nothing. Addresses are strict: a slash at the end is another address. A call of JSON-RPC is passed on where
+only a tenant is addressed: it lies below the same address as its routes.
 """
 
 import json
@@ -28,9 +29,17 @@ from a2a_serverless.bindings.http import (
     StreamedResponse,
     preflight,
 )
+from a2a_serverless.bindings.jsonrpc import call_at, reply_to
 from a2a_serverless.bindings.patience import at_length, patiently
 from a2a_serverless.bindings.request_fields import request_fields
-from a2a_serverless.bindings.routes import Found, find, find_content, find_files, segments_of
+from a2a_serverless.bindings.routes import (
+    Found,
+    find,
+    find_content,
+    find_files,
+    find_tenant,
+    segments_of,
+)
 from a2a_serverless.bindings.service import Endpoint, Negotiated, OperationCall, negotiated
 from a2a_serverless.bindings.sse import HEADERS, event_stream
 from a2a_serverless.protocol.card import AgentCard
@@ -68,6 +77,11 @@ def _reply(endpoint: Endpoint, request: HttpRequest, account: Account) -> HttpRe
         files = find_files(segments)
         if files is not None:
             return file_response(endpoint, account, principal, files)
+        tenant = find_tenant(segments)
+        call = call_at(tenant, request) if tenant else None
+        if call is not None:
+            account.binding = "JSONRPC"
+            return reply_to(endpoint, account, principal, call)
         raise MethodNotFoundError("There is nothing at this address")
     operation = _operation(found, request)
     account.operation = operation.method

@@ -4,12 +4,12 @@ Decisions the specification leaves open: errors travel with HTTP status 200 unle
 403, 405, 413, 429). An id is a string, a number or null, and null gets a reply. A request without an id is
 a notification, which nobody could be told the task of: it is refused and nothing runs. So is a batch. A
 missing Content-Type is taken for JSON. Which address was posted to is the gateway's business: whatever
-reaches this binding is a call.
+reaches this binding is a call. Only a tenant may stand in it, where clients in Java put theirs.
 """
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 
 from a2a_serverless.bindings.accounts import Account
@@ -64,11 +64,15 @@ MAX_ID = 256
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request object that keeps the rules of JSON-RPC; its `params` have not been looked at yet."""
+    """A request object that keeps the rules of JSON-RPC; its `params` have not been looked at yet.
+
+    `tenant` is the one whose address it was posted to, if it was.
+    """
 
     id: Id
     method: str
     params: object
+    tenant: str | None = None
 
 
 class BadEnvelopeError(InvalidRequestError):
@@ -85,18 +89,35 @@ def answer(endpoint: Endpoint, request: HttpRequest) -> HttpResponse | StreamedR
         return preflight(endpoint.admittance.headers)
     account = endpoint.account(request, "JSONRPC")
     response: HttpResponse | StreamedResponse
-    request_id: Id = None
     try:
         principal = account.principal = endpoint.admittance.authenticate(request)
         _check(request)
-        call = read_call(parse_request(request.body))
-        request_id = call.id
-        response = _reply(endpoint, account, principal, call)
+        response = reply_to(endpoint, account, principal, read_call(parse_request(request.body)))
     except BadEnvelopeError as error:
         response = _refusal(account.failed(error), error.request_id)
     except Exception as error:  # noqa: BLE001  whatever it is, the caller gets an answer and no text of ours
-        response = _refusal(account.failed(error), request_id)
+        response = _refusal(account.failed(error), None)
     return account.closing(response)
+
+
+def call_at(tenant: str, request: HttpRequest) -> Call | None:
+    """The call that was posted to the address of a tenant; None when what was posted is none."""
+    try:
+        _check(request)
+        call = read_call(parse_request(request.body))
+    except A2AError:
+        return None
+    return replace(call, tenant=tenant)
+
+
+def reply_to(
+    endpoint: Endpoint, account: Account, principal: Principal, call: Call
+) -> HttpResponse | StreamedResponse:
+    """Answer the call of a known caller."""
+    try:
+        return _reply(endpoint, account, principal, call)
+    except Exception as error:  # noqa: BLE001  whatever it is, the caller gets an answer and no text of ours
+        return _refusal(account.failed(error), call.id)
 
 
 def _check(request: HttpRequest) -> None:
@@ -143,10 +164,20 @@ def _reply(
         raise MethodNotFoundError
     account.operation = operation.method
     endpoint.permit(principal, operation.method)
+    params = _params(call)
+    called = OperationCall(endpoint, request, principal, operation, params, account, service.extensions)
+    return _stream(called, service, call.id) if operation.streams else _result(called, service, call.id)
+
+
+def _params(call: Call) -> Mapping[str, object]:
+    """The parameters of a call, of the tenant that its address may name."""
     if not isinstance(call.params, Mapping):
         raise InvalidParamsError.of("params", "must be an object")
-    called = OperationCall(endpoint, request, principal, operation, call.params, account, service.extensions)
-    return _stream(called, service, call.id) if operation.streams else _result(called, service, call.id)
+    if call.tenant is None:
+        return call.params
+    if call.params.get("tenant") not in (None, "", call.tenant):
+        raise InvalidParamsError.of("tenant", "must be what the address says")
+    return {**call.params, "tenant": call.tenant}
 
 
 def _result(called: OperationCall, service: Negotiated, request_id: Id) -> HttpResponse | StreamedResponse:

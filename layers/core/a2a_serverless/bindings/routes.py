@@ -95,3 +95,11 @@ def find_files(segments: Sequence[str]) -> tuple[str | None, str] | None:
         case [tenant, "contexts", context_id, "files"] if tenant and context_id:
             return tenant, context_id
     return None
+
+
+def find_tenant(segments: Sequence[str]) -> str | None:
+    """Whose own address it is, below which their routes lie; None when it is longer or none."""
+    match segments:
+        case [tenant] if tenant:
+            return tenant
+    return None
