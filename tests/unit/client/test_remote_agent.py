@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -333,6 +334,41 @@ class Patient:
 def a_turn(text: str = "Check it") -> Turn:
     message = Message(message_id="m1", role=Role.USER, parts=(Part(text=text),))
     return Turn(message=message, task_id="parent", context_id="context", host=Patient())
+
+
+class SleepingError(Exception):
+    """An invocation that has ended at a checkpoint."""
+
+
+class Deployed(Patient):
+    """A host that ends the invocation when it is asked to wake it up later."""
+
+    def __init__(self) -> None:
+        self.sleeps: list[float] = []
+
+    async def checkpoint(self, resume_after: float) -> None:
+        if resume_after:
+            self.sleeps.append(resume_after)
+            raise SleepingError
+
+
+def test_an_agent_that_stays_silent_is_looked_at_less_and_less_often() -> None:
+    host = Deployed()
+    turn = replace(a_turn(), host=host)
+    silence = streamed(BEGUN, ids=1, then="silence")
+    speaks = streamed(BEGUN, status("WORKING", "Looking"), ids=1, then="silence")
+    helper = remote(
+        Paper([silence, silence, silence, speaks, silence]), patience=0.01, pauses=(1.0, 2.0, 5.0)
+    )
+
+    async def invocation() -> None:
+        with pytest.raises(SleepingError):
+            _ = [update async for update in helper.delegate(turn)]
+
+    for _ in range(5):
+        asyncio.run(invocation())
+
+    assert host.sleeps == [1.0, 2.0, 5.0, 1.0, 2.0]
 
 
 @pytest.mark.parametrize("leaving", ["cancelled", "closed"])

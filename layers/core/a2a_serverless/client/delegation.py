@@ -86,6 +86,7 @@ class Delegation:
         kept = self.kept
         kept.pop("open", None)
         kept.pop("failures", None)
+        kept.pop("sleeps", None)
         kept["waits"] = type(outcome).__name__ if isinstance(outcome, InputRequired | AuthRequired) else None
         if not kept["waits"]:
             kept["lastTaskId"] = kept.pop("taskId", kept.get("lastTaskId"))
@@ -109,7 +110,17 @@ class Delegation:
         """Note that the agent was heard."""
         self.kept.pop("failures", None)
 
+    def sleep(self) -> int:
+        """Note one more sleep; gives how many there were since the agent told something."""
+        sleeps: int = self.kept.get("sleeps", 0)
+        self.kept["sleeps"] = sleeps + 1
+        return sleeps
+
+    def woken(self) -> None:
+        """Note that the agent told something."""
+        self.kept.pop("sleeps", None)
+
     def forget(self) -> None:
         """Forget the task: it is gone, or nobody knows what became of it."""
-        for name in ("taskId", "open", "waits", "failures"):
+        for name in ("taskId", "open", "waits", "failures", "sleeps"):
             self.kept.pop(name, None)

@@ -165,7 +165,6 @@ class RemoteAgent:
 
     async def _persistently(self, delegation: Delegation, message: Message) -> AsyncGenerator[Update]:
         """What it does, across silences and failures, to how it ended."""
-        slept = 0
         while True:
             outcome: Outcome | None = None
             try:
@@ -174,7 +173,7 @@ class RemoteAgent:
                         if isinstance(update, Outcome):
                             outcome = update
                             break
-                        slept = 0
+                        delegation.woken()
                         yield update
             except PASSING as error:
                 if delegation.failed() >= self.failures:
@@ -191,8 +190,7 @@ class RemoteAgent:
                 # Every connection is closed by now: whoever ends with this may leave it at that.
                 yield outcome
                 return
-            pause = self.pauses[min(slept, len(self.pauses) - 1)]
-            slept += 1
+            pause = self.pauses[min(delegation.sleep(), len(self.pauses) - 1)]
             await delegation.turn.checkpoint(resume_after=pause)
 
     def _given_up(self, delegation: Delegation, error: Exception) -> Failed:
