@@ -24,6 +24,7 @@ from a2a_serverless.client import (
 )
 from a2a_serverless.protocol.errors import (
     A2AError,
+    ContentTypeNotSupportedError,
     InvalidParamsError,
     RateLimitedError,
     TaskNotFoundError,
@@ -178,6 +179,51 @@ def test_extensions_that_are_opted_into_are_named_in_every_request() -> None:
     called(paper, lambda agent: agent.get_task("t1"), extensions=("urn:a", "urn:b"))
 
     assert paper.asked[0].headers["A2A-Extensions"] == "urn:a, urn:b"
+
+
+OF_ANOTHER_TYPE = {
+    "error": {
+        "code": 415,
+        "status": "INVALID_ARGUMENT",
+        "message": "This content type is not supported",
+        "details": [
+            {
+                "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+                "reason": "CONTENT_TYPE_NOT_SUPPORTED",
+                "domain": "a2a-protocol.org",
+            }
+        ],
+    }
+}
+
+
+@pytest.mark.parametrize("status", [400, 415])
+def test_an_agent_that_takes_only_plain_json_is_spoken_to_in_that_from_then_on(status: int) -> None:
+    paper = Paper(
+        [plain(status, OF_ANOTHER_TYPE), plain(200, {"task": task()}), plain(200, {"task": task()})]
+    )
+
+    async def twice(agent: Client) -> None:
+        await agent.send_message("Hello")
+        await agent.send_message("Hello again")
+
+    called(paper, twice, **REST)
+
+    types = [asked.headers["Content-Type"] for asked in paper.asked]
+    assert types == ["application/a2a+json", "application/json", "application/json"]
+    assert paper.asked[0].content == paper.asked[1].content
+
+
+@pytest.mark.parametrize(("binding", "requests"), [("HTTP+JSON", 2), ("JSONRPC", 1)])
+def test_whoever_takes_a_message_as_neither_is_not_asked_for_ever(binding: str, requests: int) -> None:
+    paper = Paper([plain(400, OF_ANOTHER_TYPE)])
+    if binding == "JSONRPC":
+        paper = Paper([lambda request: rpc_error(request, {"code": -32005, "message": "Not of this type"})])
+
+    with pytest.raises(ContentTypeNotSupportedError):
+        called(paper, lambda agent: agent.send_message("Hello"), bindings=(binding,))
+
+    assert len(paper.asked) == requests
 
 
 INFO = {

@@ -21,7 +21,12 @@ from a2a_serverless.client import (
     text_message,
 )
 from a2a_serverless.protocol.card import AgentCard
-from a2a_serverless.protocol.errors import InternalError, TaskNotFoundError, UnauthenticatedError
+from a2a_serverless.protocol.errors import (
+    ContentTypeNotSupportedError,
+    InternalError,
+    TaskNotFoundError,
+    UnauthenticatedError,
+)
 from a2a_serverless.protocol.events import StreamResponse
 from tests.unit.client.agents_on_paper import card, task
 from tests.unit.client.rude_server import CUT, STALL, Answer, Heard, Rude, Script, rude
@@ -148,6 +153,25 @@ def failing(error: type[BaseException], *scripts: Script, **given: Any) -> tuple
 
     raised, server, _ = run(*scripts, use=use, **given)
     return raised, told, server
+
+
+def test_a_stream_begins_with_an_agent_that_takes_only_plain_json_too() -> None:
+    frames = [whole(), status("COMPLETED")]
+    refused = refusing(-32005, "CONTENT_TYPE_NOT_SUPPORTED", 415)
+
+    told, server, stream = run(refused, telling(*frames), binding="HTTP+JSON")
+
+    assert (told, stream.interruptions) == (frames, 0)
+    types = [heard.headers["content-type"] for heard in server.heard]
+    assert types == ["application/a2a+json", "application/json"]
+
+
+def test_a_stream_that_is_of_neither_type_is_refused() -> None:
+    refused = refusing(-32005, "CONTENT_TYPE_NOT_SUPPORTED", 415)
+
+    _, told, server = failing(ContentTypeNotSupportedError, refused, refused, binding="HTTP+JSON")
+
+    assert (told, len(server.heard)) == ([], 2)
 
 
 @pytest.mark.parametrize("binding", BINDINGS)

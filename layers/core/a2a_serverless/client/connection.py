@@ -26,8 +26,8 @@ from a2a_serverless.client.failures import (
 )
 from a2a_serverless.client.options import Options
 from a2a_serverless.client.refusals import retry_after
-from a2a_serverless.client.wire import Answered, Asked, Binding, refused_at_the_door
-from a2a_serverless.protocol.errors import RateLimitedError
+from a2a_serverless.client.wire import A2A_JSON, JSON, Answered, Asked, Binding, refused_at_the_door
+from a2a_serverless.protocol.errors import ContentTypeNotSupportedError, RateLimitedError
 from a2a_serverless.protocol.operations import Operation
 from a2a_serverless.protocol.parameters import EXTENSIONS, VERSION
 
@@ -68,9 +68,21 @@ class Connection:
         self.http = http
         self.options = options
         self.auth = auth
+        self._plainly = False
+
+    def plainer(self, asked: Asked) -> bool:
+        """Whether a request that was refused for its type is worth sending again, now as plain JSON.
+
+        The protocol's own type should be sent, but servers in Java take no other JSON than the plain one
+        (specification 11.1). Once refused it is never sent to this agent again.
+        """
+        before, self._plainly = self._plainly, asked.headers.get("Content-Type") == A2A_JSON
+        return self._plainly and not before
 
     def _request(self, asked: Asked, last_event_id: str | None = None) -> httpx.Request:
         headers = {**self.options.headers, **asked.headers, VERSION: SPOKEN}
+        if self._plainly and asked.headers.get("Content-Type") == A2A_JSON:
+            headers["Content-Type"] = JSON
         if self.options.extensions:
             headers[EXTENSIONS] = ", ".join(self.options.extensions)
         request = self.http.build_request(asked.verb, asked.url, headers=headers, content=asked.body)
@@ -142,7 +154,12 @@ class Connection:
             asked = binding.ask(operation, params)
             async with self.open(asked) as response:
                 answered = await self.whole(response, self.options.limits.answer)
-            return understood(binding, asked, answered)
+            try:
+                return understood(binding, asked, answered)
+            except ContentTypeNotSupportedError:
+                if not self.plainer(asked):
+                    raise
+            return await once()
 
         again = repeatable(operation, params, resend=self.options.retries.resend)
         total = self.options.timeouts.total

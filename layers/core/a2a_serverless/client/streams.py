@@ -26,8 +26,9 @@ from a2a_serverless.client.failures import (
 )
 from a2a_serverless.client.telling import Telling
 from a2a_serverless.client.view import TaskView
-from a2a_serverless.client.wire import EVENT_STREAM, Binding
+from a2a_serverless.client.wire import EVENT_STREAM, Asked, Binding
 from a2a_serverless.protocol.errors import (
+    ContentTypeNotSupportedError,
     InternalError,
     InvalidParamsError,
     MethodNotFoundError,
@@ -226,8 +227,23 @@ class Stream:
     async def _streamed(
         self, operation: Operation, params: Mapping[str, Any], last_event_id: str | None
     ) -> AsyncGenerator[StreamResponse]:
+        asked = self._binding.ask(operation, params)
+        again = False
+        try:
+            async with aclosing(self._told(asked, last_event_id)) as responses:
+                async for response in responses:
+                    yield response
+        except ContentTypeNotSupportedError:
+            again = self._connection.plainer(asked)
+            if not again:
+                raise
+        if again:
+            async with aclosing(self._told(asked, last_event_id)) as responses:
+                async for response in responses:
+                    yield response
+
+    async def _told(self, asked: Asked, last_event_id: str | None) -> AsyncGenerator[StreamResponse]:
         connection, binding = self._connection, self._binding
-        asked = binding.ask(operation, params)
         async with connection.open(asked, last_event_id) as response:
             if response.status_code != HTTPStatus.OK or media_type(response) != EVENT_STREAM:
                 answered = await connection.whole(response, connection.options.limits.answer)
