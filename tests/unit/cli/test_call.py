@@ -7,6 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
+from a2a_serverless.cli.views import LiveView
+from a2a_serverless.protocol.events import StreamResponse
 from tests.unit.cli.caller import (
     COMPLETED,
     CONTEXT,
@@ -230,6 +232,14 @@ def test_a_permission_is_shown_to_people_as_they_read_it(
 
     assert "Permission needed: Delete the stack shop?\nArguments: {\n" in shown
     assert "schemaVersion" not in shown
+
+
+def test_what_is_said_on_the_way_is_shown_alive_as_it_was_said(capsys: pytest.CaptureFixture[str]) -> None:
+    view = LiveView()
+    view.tell(StreamResponse.from_dict({"task": task("WORKING", says="[red]tag :heart: x[/red]")}))
+    view.close()
+
+    assert "  [red]tag :heart: x[/red]\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("flag", "word"), [("--allow", "allow_once"), ("--deny", "deny")])

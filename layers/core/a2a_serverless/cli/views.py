@@ -171,7 +171,7 @@ class LiveView:
         text = said(status.message)
         if text and status.state is TaskState.WORKING:
             if not self._brief:
-                self._console.print(f"  {text}", markup=False)
+                self._console.print(f"  {text}", markup=False, emoji=False)
             self._news = text.partition("\n")[0]
 
     def _render(self) -> "Group":
