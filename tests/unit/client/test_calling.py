@@ -244,6 +244,17 @@ def refused(paper: Paper, **options: Any) -> BaseException:
     return caught.value
 
 
+@pytest.mark.parametrize("options", [{}, REST])
+def test_an_address_that_leads_to_another_is_said_to_and_not_followed(options: Any) -> None:
+    elsewhere = httpx.Response(307, headers={"Location": "https://elsewhere.example/"})
+    paper = Paper([lambda _: elsewhere])
+
+    error = refused(paper, **options)
+
+    assert str(error) == "the address leads to another (status 307), which the card has to name itself"
+    assert len(paper.asked) == 1
+
+
 def test_an_error_is_the_same_class_with_the_same_details_over_both_bindings() -> None:
     over_rpc = Paper([lambda r: rpc_error(r, {"code": -32001, "message": "Gone", "data": [INFO, FIELDS]})])
     status = {"error": {"code": 404, "status": "NOT_FOUND", "message": "Gone", "details": [INFO, FIELDS]}}

@@ -234,6 +234,12 @@ def understood(binding: Binding, asked: Asked, answered: Answered) -> Any:  # no
         refused = refused_at_the_door(answered)
         if refused is not None:
             raise refused from error
+        leads_on = HTTPStatus.MULTIPLE_CHOICES <= answered.status < HTTPStatus.BAD_REQUEST
+        if leads_on and "location" in answered.headers:
+            raise UnexpectedAnswerError(
+                f"the address leads to another (status {answered.status}), which the card has to name itself",
+                http_status=answered.status,
+            ) from error
         raise
     except UnknownError as error:
         if answered.status == HTTPStatus.SERVICE_UNAVAILABLE:
