@@ -155,6 +155,20 @@ def failing(error: type[BaseException], *scripts: Script, **given: Any) -> tuple
     return raised, told, server
 
 
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_nothing_is_lost_where_a_server_counts_its_events_anew_with_each_connection(binding: str) -> None:
+    first = telling(whole(), ids=1, then=CUT)
+    second = telling(whole("WORKING", "a"), ids=1, then=CUT)
+    third = telling(whole("WORKING", "a", "b"), chunk("c"), status("COMPLETED"), ids=1)
+
+    told, _, stream = run(first, second, third, binding=binding)
+
+    texts = [each["artifactUpdate"]["artifact"]["parts"] for each in told if "artifactUpdate" in each]
+    assert texts == [[{"text": "a"}], [{"text": "b"}], [{"text": "c"}]]
+    assert stream.task is not None
+    assert stream.task.to_dict()["artifacts"] == whole("COMPLETED", "abc")["task"]["artifacts"]
+
+
 def test_a_stream_begins_with_an_agent_that_takes_only_plain_json_too() -> None:
     frames = [whole(), status("COMPLETED")]
     refused = refusing(-32005, "CONTENT_TYPE_NOT_SUPPORTED", 415)

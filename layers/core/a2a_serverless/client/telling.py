@@ -66,6 +66,7 @@ class Telling:
     told_all: bool = True
     _told: Told = field(default_factory=Told)
     _overlap: Overlap | None = None
+    _shown: tuple[str | None, Task] | None = None
 
     @property
     def may_stop(self) -> bool:
@@ -79,10 +80,12 @@ class Telling:
             UnexpectedAnswerError: it tells of another task.
         """
         self._check(told)
-        if told.task is not None and self.begun and first:
-            if event_id is not None and event_id == self.place:
-                return []  # the server knows where we were and goes on from there
-            return self.caught_up(told.task)
+        if told.task is not None:
+            before, self._shown = self._shown, (event_id, told.task)
+            if self.begun and first:
+                if event_id is not None and event_id == self.place and not _differs(before, self._shown):
+                    return []  # the server knows where we were and goes on from there
+                return self.caught_up(told.task)
         if not self._told.is_new(event_id, told):
             return []
         if told.task is not None and not self.sends:
@@ -134,3 +137,10 @@ class Telling:
         task_id = told.task.id if told.task else update.task_id if update else None
         if task_id is not None and self.view.task_id is not None and task_id != self.view.task_id:
             raise UnexpectedAnswerError("the stream tells of another task")
+
+
+def _differs(before: tuple[str | None, Task] | None, after: tuple[str | None, Task]) -> bool:
+    """Whether one id was that of two tasks: its server begins to count anew with each connection."""
+    if before is None or before[0] != after[0]:
+        return False
+    return (before[1].status, before[1].artifacts) != (after[1].status, after[1].artifacts)
