@@ -281,7 +281,7 @@ def test_a_task_is_cancelled_while_its_file_is_stored_and_nothing_of_it_stays() 
     with at_work(plays(ArtifactFile("a", endless())), cancel_check=0.01) as (world, contents, task_id):
         assert contents.waits.acquire(timeout=LONG)
         cancel_task(world.ports, CALLER, CancelTaskRequest(id=task_id))
-        contents.may_go_on.release(1_000_000)
+        contents.may_go_on.release(10)
 
     assert closed.is_set()
     assert [upload.fate for upload in contents.uploads] == ["aborted"]
