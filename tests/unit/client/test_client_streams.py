@@ -169,6 +169,16 @@ def test_nothing_is_lost_where_a_server_counts_its_events_anew_with_each_connect
     assert stream.task.to_dict()["artifacts"] == whole("COMPLETED", "abc")["task"]["artifacts"]
 
 
+def test_the_same_text_under_the_same_number_of_another_count_is_told_too() -> None:
+    first = telling(whole(), chunk("ha", append=False), chunk("ha"), ids=1, then=CUT)
+    second = telling(whole("WORKING", "ha", "ha"), chunk("-"), chunk("ha"), status("COMPLETED"), ids=1)
+
+    _, _, stream = run(first, second)
+
+    assert stream.task is not None
+    assert stream.task.to_dict()["artifacts"] == whole("COMPLETED", "haha-ha")["task"]["artifacts"]
+
+
 def test_a_stream_begins_with_an_agent_that_takes_only_plain_json_too() -> None:
     frames = [whole(), status("COMPLETED")]
     refused = refusing(-32005, "CONTENT_TYPE_NOT_SUPPORTED", 415)

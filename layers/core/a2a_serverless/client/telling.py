@@ -30,13 +30,19 @@ class Told:
         """Whether an event was not told yet; it counts as told from now on."""
         if event_id is None:
             return True
-        content = hashlib.sha256(response.to_json().encode()).digest()
+        content = _digest(response)
         if self.ids.get(event_id) == content:
             return False
         self.ids[event_id] = content
         if len(self.ids) > REMEMBERED:
             self.ids.popitem(last=False)
         return True
+
+    def begin(self, event_id: str | None, response: StreamResponse) -> None:
+        """Forget all ids where the first of a connection is that of something else: they begin anew."""
+        known = self.ids.get(event_id) if event_id is not None else None
+        if known is not None and known != _digest(response):
+            self.ids.clear()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -85,6 +91,7 @@ class Telling:
             if self.begun and first:
                 if event_id is not None and event_id == self.place and not _differs(before, self._shown):
                     return []  # the server knows where we were and goes on from there
+                self._told.begin(event_id, told)
                 return self.caught_up(told.task)
         if not self._told.is_new(event_id, told):
             return []
@@ -137,6 +144,10 @@ class Telling:
         task_id = told.task.id if told.task else update.task_id if update else None
         if task_id is not None and self.view.task_id is not None and task_id != self.view.task_id:
             raise UnexpectedAnswerError("the stream tells of another task")
+
+
+def _digest(response: StreamResponse) -> bytes:
+    return hashlib.sha256(response.to_json().encode()).digest()
 
 
 def _differs(before: tuple[str | None, Task] | None, after: tuple[str | None, Task]) -> bool:
