@@ -47,6 +47,10 @@ def called(paper: Paper, calling: Calling, **options: Any) -> Any:
     return asyncio.run(run())
 
 
+def rpc_reply(request: httpx.Request, said: dict[str, Any]) -> httpx.Response:
+    return httpx.Response(200, json={"jsonrpc": "2.0", "id": json.loads(request.content)["id"], **said})
+
+
 def plain(status: int, body: Any = None, **headers: str) -> Answering:
     return lambda _: httpx.Response(status, json=body, headers=headers)
 
@@ -157,6 +161,20 @@ def test_every_operation_gives_the_same_over_json_rpc(
     result = called(paper, calling)
 
     assert result is None or result.to_dict() == type(result).from_dict(answer).to_dict()
+
+
+@pytest.mark.parametrize("said", [{"result": None}, {"result": {}}, {}])
+def test_nothing_is_a_result_however_it_is_printed(said: dict[str, Any]) -> None:
+    paper = Paper([lambda request: rpc_reply(request, said)])
+
+    called(paper, lambda agent: agent.delete_task_push_notification_config("t1", "c1"))
+
+    assert len(paper.asked) == 1
+
+
+def test_nothing_is_no_result_where_there_must_be_one() -> None:
+    with pytest.raises(UnexpectedAnswerError, match="no JSON-RPC reply"):
+        called(Paper([lambda request: rpc_reply(request, {})]), lambda agent: agent.get_task("t1"))
 
 
 def test_the_tenant_of_an_interface_is_echoed_as_it_stands_there() -> None:

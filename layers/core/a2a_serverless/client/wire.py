@@ -28,13 +28,17 @@ EXCERPT = 500
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """An HTTP request for one operation, without credentials; `id` is that of its envelope."""
+    """An HTTP request for one operation, without credentials.
+
+    `id` is that of its envelope. `for_nothing` says that the operation has no result.
+    """
 
     verb: str
     url: str
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None
     id: str | None = None
+    for_nothing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,8 @@ class JsonRpc:
             "Content-Type": JSON,
             "Accept": f"{EVENT_STREAM}, {JSON};q=0.5" if operation.streams else JSON,
         }
-        return Asked("POST", self.url, headers, _printed(envelope), request_id)
+        nothing = operation.response is None
+        return Asked("POST", self.url, headers, _printed(envelope), request_id, for_nothing=nothing)
 
     def result(self, asked: Asked, answered: Answered) -> Any:  # noqa: ANN401  JSON is any of six types
         return self._opened(asked, _parsed(answered), answered)
@@ -101,11 +106,12 @@ class JsonRpc:
             if envelope.get("id") not in (asked.id, None):
                 raise _unexpected("it is the reply to another request", answered)
             raise of_jsonrpc(error, answered.status, answered.headers)
-        if "result" not in envelope or answered.status != HTTPStatus.OK:
+        # Servers in Go print no result where there is none.
+        if not ("result" in envelope or asked.for_nothing) or answered.status != HTTPStatus.OK:
             raise _unexpected("it is no JSON-RPC reply", answered)
         if envelope.get("id") != asked.id:
             raise _unexpected("it is the reply to another request", answered)
-        return envelope["result"]
+        return envelope.get("result")
 
 
 @dataclass(frozen=True, slots=True)
