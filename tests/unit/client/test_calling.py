@@ -163,6 +163,25 @@ def test_every_operation_gives_the_same_over_json_rpc(
     assert result is None or result.to_dict() == type(result).from_dict(answer).to_dict()
 
 
+@pytest.mark.parametrize("parts", [{}, {"parts": []}, {"parts": None}])
+def test_what_lacks_its_parts_has_an_empty_text(parts: dict[str, Any]) -> None:
+    kept = {"parts": [{"data": {"messageId": "mine", "parts": []}}]}
+    said = {"messageId": "m", "role": "ROLE_AGENT", **parts}
+    answer = task(artifacts=[{"artifactId": "a", **parts}, {"artifactId": "b", **kept}], history=[said])
+
+    read = called(Paper([plain(200, answer)]), lambda agent: agent.get_task("t1"), **REST).to_dict()
+
+    assert read["artifacts"] == [{"artifactId": "a", "parts": [{"text": ""}]}, {"artifactId": "b", **kept}]
+    assert read["history"][0]["parts"] == [{"text": ""}]
+
+
+def test_parts_that_are_something_else_are_still_none() -> None:
+    answer = task(artifacts=[{"artifactId": "a", "parts": "text"}])
+
+    with pytest.raises(UnexpectedAnswerError, match=r"the answer is no Task: artifacts\[0\].parts must be"):
+        called(Paper([plain(200, answer)]), lambda agent: agent.get_task("t1"), **REST)
+
+
 @pytest.mark.parametrize("said", [{"result": None}, {"result": {}}, {}])
 def test_nothing_is_a_result_however_it_is_printed(said: dict[str, Any]) -> None:
     paper = Paper([lambda request: rpc_reply(request, said)])

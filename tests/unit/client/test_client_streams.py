@@ -169,6 +169,16 @@ def test_nothing_is_lost_where_a_server_counts_its_events_anew_with_each_connect
     assert stream.task.to_dict()["artifacts"] == whole("COMPLETED", "abc")["task"]["artifacts"]
 
 
+def test_a_stream_goes_on_past_a_last_chunk_without_parts() -> None:
+    last = {"taskId": "t1", "contextId": "c1", "artifact": {"artifactId": "a", "parts": []}, "append": True}
+    frames = [whole(), chunk("a", append=False), {"artifactUpdate": {**last, "lastChunk": True}}]
+
+    _, _, stream = run(telling(*frames, status("COMPLETED")))
+
+    assert stream.task is not None
+    assert stream.task.to_dict()["artifacts"] == whole("COMPLETED", "a")["task"]["artifacts"]
+
+
 def test_the_same_text_under_the_same_number_of_another_count_is_told_too() -> None:
     first = telling(whole(), chunk("ha", append=False), chunk("ha"), ids=1, then=CUT)
     second = telling(whole("WORKING", "ha", "ha"), chunk("-"), chunk("ha"), status("COMPLETED"), ids=1)
