@@ -169,6 +169,19 @@ def test_nothing_is_lost_where_a_server_counts_its_events_anew_with_each_connect
     assert stream.task.to_dict()["artifacts"] == whole("COMPLETED", "abc")["task"]["artifacts"]
 
 
+@pytest.mark.parametrize(
+    "beat", [b"data:", b"data: ", b"event: ping\ndata: {}", b"event: keepalive\ndata: 1"]
+)
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_an_event_that_only_says_that_the_stream_lives_is_passed_over(binding: str, beat: bytes) -> None:
+    frames = [whole(), beat + b"\n\n", chunk("a", append=False), beat + b"\n\n", status("COMPLETED")]
+
+    told, _, stream = run(telling(*frames), binding=binding)
+
+    assert told == [frames[0], frames[2], frames[4]]
+    assert stream.interruptions == 0
+
+
 def test_a_stream_goes_on_past_a_last_chunk_without_parts() -> None:
     last = {"taskId": "t1", "contextId": "c1", "artifact": {"artifactId": "a", "parts": []}, "append": True}
     frames = [whole(), chunk("a", append=False), {"artifactUpdate": {**last, "lastChunk": True}}]

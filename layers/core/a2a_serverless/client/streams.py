@@ -46,6 +46,9 @@ LASTING = 30.0
 LOOKS = 10
 """Looks after which a question that is still asked is taken for a new one."""
 
+HEARTBEATS = frozenset({"ping", "heartbeat", "keepalive", "keep-alive"})
+"""Kinds of events that say nothing but that a stream lives, as a comment does."""
+
 PASSING = (UnreachableError, TimedOutError, UnavailableError, RateLimitedError, InternalError, UnknownError)
 """What a stream may break with while its task goes on."""
 
@@ -269,7 +272,8 @@ class Stream:
             async for piece in pieces:
                 for event in reader.feed(piece):
                     self._wants = reader.retry
-                    yield event
+                    if event.kind not in HEARTBEATS and event.data.strip():
+                        yield event
         except EventTooLargeError:
             raise UnexpectedAnswerError("an event is longer than what is read") from None
 
