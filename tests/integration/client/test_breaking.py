@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import ssl
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ import pytest
 
 from a2a_serverless.client import Options, Retries, Timeouts, UnreachableError, discover
 from a2a_serverless.client.breaking import NO_ANSWER, what_broke
+from a2a_serverless.client.connection import made_by_environment
 from a2a_serverless.client.fetching import UnfetchedError, fetch
 
 ONCE = Options(retries=Retries(attempts=1), timeouts=Timeouts(connect=5, first_byte=5))
@@ -74,6 +76,32 @@ def test_keys_whose_server_hangs_up() -> None:
 def test_somebody_without_tls() -> None:
     with answering(b"HTTP/1.1 400 Bad Request\r\n\r\n") as port:
         assert told(f"https://127.0.0.1:{port}") == "the connection failed: it does not speak TLS as we do"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        (
+            "ALL_PROXY",
+            "socks5://127.0.0.1:1",
+            "the environment names a SOCKS proxy, which needs httpx[socks]",
+        ),
+        ("ALL_PROXY", "ftp://proxy.example", "the environment names a proxy that cannot be used"),
+        ("ALL_PROXY", "http://[::1", "the environment names a proxy that cannot be used"),
+        ("SSLKEYLOGFILE", "/no/such/place", "SSL_CERT_FILE, SSL_CERT_DIR or SSLKEYLOGFILE"),
+    ],
+)
+def test_what_the_environment_names_and_nobody_can_use(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, words: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    monkeypatch.setitem(sys.modules, "socksio", None)  # who has it installed can use the first
+
+    with pytest.raises(UnreachableError) as error, made_by_environment():
+        httpx.AsyncClient(verify=httpx.create_ssl_context())
+
+    assert words in str(error.value)
+    assert value not in str(error.value)
 
 
 def test_what_nobody_has_words_for_is_told_without_its_own() -> None:

@@ -11,6 +11,8 @@ from a2a_serverless.cli.given import read_given
 from a2a_serverless.cli.output import number, print_json, shown
 from a2a_serverless.client.breaking import what_broke
 from a2a_serverless.client.card_rules import Finding, Level, findings, of_headers
+from a2a_serverless.client.connection import made_by_environment
+from a2a_serverless.client.failures import UnreachableError
 from a2a_serverless.protocol.card import AgentCard
 from a2a_serverless.protocol.errors import InvalidParamsError, JSONParseError
 from a2a_serverless.protocol.protojson import parse_json
@@ -84,7 +86,9 @@ def _fetched(url: str) -> tuple[bytes, dict[str, str]]:
     """The card at an address, or of the agent whose address it is, with its headers."""
     card = card_address(url)
     try:
-        with httpx.stream("GET", card, timeout=SECONDS, follow_redirects=False) as answer:
+        with made_by_environment():
+            http = httpx.Client(timeout=SECONDS, follow_redirects=False)
+        with http, http.stream("GET", card) as answer:
             if answer.status_code != httpx.codes.OK:
                 raise Failure(Exit.UNREACHABLE, f"{url}: there is no card (status {answer.status_code})")
             text = b""
@@ -93,5 +97,7 @@ def _fetched(url: str) -> tuple[bytes, dict[str, str]]:
                 if len(text) > MOST_BYTES:
                     raise Failure(Exit.MALFORMED, f"{url}: it is longer than a card may be")
             return text, {name.lower(): value for name, value in answer.headers.items()}
+    except UnreachableError as error:
+        raise Failure(Exit.UNREACHABLE, f"{url}: {error}") from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise Failure(Exit.UNREACHABLE, f"{url}: the connection failed: {what_broke(error)}") from error

@@ -54,7 +54,8 @@ class Client:
     """One agent. Made by `connect`, or from a card: then whoever makes it closes it, or uses `async with`.
 
     `asked_from` is the address the card came from: the origin that credentials may be shown to, beside
-    those the options name; `origins` are all of them. Raises NoUsableInterfaceError.
+    those the options name; `origins` are all of them. Raises NoUsableInterfaceError,
+    and UnreachableError where the environment names a proxy or certificates that cannot be used.
     """
 
     def __init__(

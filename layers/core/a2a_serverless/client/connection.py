@@ -7,8 +7,8 @@ what may be tried again. Knows nothing of tasks.
 import asyncio
 import random
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from functools import cache
 from http import HTTPStatus
 from typing import Any, TypeVar
@@ -41,18 +41,41 @@ NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.P
 
 
 def http_client(options: Options) -> httpx.AsyncClient:
-    """An HTTP client as the options have it; whoever makes it closes it."""
+    """An HTTP client as the options have it; whoever makes it closes it.
+
+    Raises:
+        UnreachableError: the environment names a proxy, or certificates, that cannot be used.
+    """
     timeouts = options.timeouts
     waits = [each for each in (timeouts.first_byte, timeouts.idle) if each is not None]
     whole = None if len(waits) < 2 else max(waits)  # noqa: PLR2004  without one of them a read may last for ever
-    return httpx.AsyncClient(
-        verify=_usual_certificates() if options.verify is True else options.verify,
-        transport=options.transport,
-        timeout=httpx.Timeout(whole, connect=timeouts.connect, pool=None),
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=10),
-        headers={"User-Agent": "a2a-serverless", "Accept-Encoding": "identity"},
-        follow_redirects=False,
-    )
+    with made_by_environment():
+        return httpx.AsyncClient(
+            verify=_usual_certificates() if options.verify is True else options.verify,
+            transport=options.transport,
+            timeout=httpx.Timeout(whole, connect=timeouts.connect, pool=None),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=10),
+            headers={"User-Agent": "a2a-serverless", "Accept-Encoding": "identity"},
+            follow_redirects=False,
+        )
+
+
+@contextmanager
+def made_by_environment() -> Iterator[None]:
+    """While an HTTP client is made: the environment may name proxies and certificates for it.
+
+    Raises:
+        UnreachableError: they cannot be used.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise UnreachableError("the environment names a SOCKS proxy, which needs httpx[socks]") from error
+    except OSError as error:
+        named = "SSL_CERT_FILE, SSL_CERT_DIR or SSLKEYLOGFILE"
+        raise UnreachableError(f"what {named} names in the environment cannot be used") from error
+    except (ValueError, httpx.InvalidURL) as error:
+        raise UnreachableError("the environment names a proxy that cannot be used") from error
 
 
 @cache
