@@ -29,6 +29,10 @@ CONTENT = b"all of it"
         (Part(raw=b"x", filename=".."), "artifact"),
         (Part(raw=b"x", filename="CON.txt"), "_CON.txt"),
         (Part(raw=b"x", filename="a" * 300), "a" * 120),
+        (Part(raw=b"x", filename="Übersicht 日本.pdf"), "Übersicht 日本.pdf"),
+        (Part(raw=b"x", filename="U\u0308.txt"), "Ü.txt"),
+        (Part(raw=b"x", filename="gnp\u202efdp.exe"), "gnp_fdp.exe"),
+        (Part(raw=b"x", filename="本" * 100), "本" * 40),
         (Part(raw=b"x", filename="~/x;rm -rf.sh"), "x_rm -rf.sh"),
     ],
 )

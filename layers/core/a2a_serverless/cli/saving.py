@@ -4,6 +4,7 @@ import asyncio
 import json
 import mimetypes
 import re
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -14,11 +15,13 @@ from a2a_serverless.client import Client
 from a2a_serverless.client.options import origin_of
 from a2a_serverless.protocol.objects import Artifact, Part
 
-UNSAFE = re.compile(r"[^A-Za-z0-9._ ()+-]+")
+UNSAFE = re.compile(r"[^\w._ ()+-]+")
 RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
 """Names that mean something else to Windows."""
 
 MOST_NAME = 120
+"""Bytes of a name, in UTF-8."""
+
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 SUFFIXES = {"text/plain": ".txt", "text/markdown": ".md", "application/json": ".json", "text/html": ".html"}
 
@@ -46,7 +49,8 @@ def safe_name(artifact: Artifact, part: Part, number: int = 0) -> str:
     """A name for a file with this part: its own where it has one, else the artifact's, and no way out."""
     given = (part.filename or "").replace("\\", "/").rpartition("/")[2]
     name = given or f"{artifact.artifact_id}{f'-{number}' if number else ''}{_suffix(part)}"
-    name = UNSAFE.sub("_", name).strip(" .")[:MOST_NAME] or "artifact"
+    name = UNSAFE.sub("_", unicodedata.normalize("NFC", name)).strip(" .")
+    name = name.encode()[:MOST_NAME].decode(errors="ignore") or "artifact"
     return f"_{name}" if RESERVED.fullmatch(name) else name
 
 
