@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from a2a_runtime.handler import HandlerUnavailable, extend_search_path, load_handler
+from a2a_runtime.logs import start_logging
 from a2a_runtime.loop import main as live
 from infra.local.copy_protocol import MAX_MESSAGE_BYTES, ROOM
 
@@ -145,7 +146,12 @@ def write_to(sink: int) -> None:
 
 
 def load() -> str:
-    """Load the handler as the runtime loop would; return why it cannot be."""
+    """Load the handler as the runtime loop would; return why it cannot be.
+
+    Logging is begun before, as there: a library that writes lines of its own (Powertools) keeps them from the
+    handlers that it finds.
+    """
+    start_logging(os.environ)
     extend_search_path(os.environ)
     try:
         load_handler(os.environ["_HANDLER"])

@@ -238,3 +238,16 @@ def test_what_a_copy_prints_is_logged_under_its_functions_name(
     answer(submit(pool, {}))
 
     assert {console.next_logged(), console.next_logged()} == {"api: loaded", "api: called"}
+
+
+LOGGING = """
+import logging
+FOUND = list(logging.root.handlers)
+
+def handler(event, context):
+    return {"then": len(FOUND), "new": len(set(logging.root.handlers) - set(FOUND))}
+"""
+
+
+def test_a_copy_logs_by_the_handler_that_its_module_found(pool_of: PoolOf, copying: LauncherOf) -> None:
+    assert answer(submit(pool_of(LOGGING, launched=copying), {})) == {"then": 1, "new": 0}

@@ -50,9 +50,12 @@ class RequestLog(logging.StreamHandler[TextIO]):
 
 
 def start_logging(environ: Mapping[str, str]) -> RequestLog:
-    """Attach the handler to the root logger and return it, so that the loop can name the invocation."""
-    log = RequestLog(sys.stdout, as_json=environ.get("AWS_LAMBDA_LOG_FORMAT", "").upper() == "JSON")
+    """Attach the handler to the root logger, once, and return it: the loop names the invocation to it."""
     root = logging.getLogger()
+    for attached in root.handlers:
+        if isinstance(attached, RequestLog):
+            return attached
+    log = RequestLog(sys.stdout, as_json=environ.get("AWS_LAMBDA_LOG_FORMAT", "").upper() == "JSON")
     root.addHandler(log)
     level = LEVELS.get(environ.get("AWS_LAMBDA_LOG_LEVEL", "").upper())
     if level is not None:
