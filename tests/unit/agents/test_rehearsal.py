@@ -332,7 +332,7 @@ def test_an_agent_sees_the_tasks_before_its_own() -> None:
 def test_what_the_documentation_rehearses_happens() -> None:
     text = (Path(a2a_serverless.agent.__file__).parent / "README.md").read_text(encoding="utf-8")
     agent, rehearsed = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    names: dict[str, Any] = {"Part": Part}
+    names: dict[str, Any] = {}
 
     exec(agent + rehearsed, names)  # noqa: S102  our own examples
 
