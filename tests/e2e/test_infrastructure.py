@@ -19,8 +19,8 @@ from tests.e2e.conftest import Call
 from tests.e2e.stack import PATIENCE, LocalStack, running
 from tests.e2e.test_permissions import answer, question
 from tests.e2e.test_webhooks import processes
-from tests.e2e.writing import TEMPLATE
 from tests.fakes.ros import ACCESS_KEY_SECRET, CREDENTIALS, REGION, FakeRos, serving
+from tests.unit.agents.iac.writers import GOOD
 
 SECRET = "a2a/aliyun"
 PASSWORD = "hunter2-hunter2"
@@ -207,7 +207,7 @@ def test_a_template_is_written_asked_about_repaired_and_delivered(tmp_path: Path
 
         assert done.status.state == TaskState.TASK_STATE_COMPLETED
         written = {artifact.artifact_id: artifact for artifact in done.artifacts}
-        assert [part.text for part in written["template.yaml"].parts] == [TEMPLATE]
+        assert [part.text for part in written["template.yaml"].parts] == [GOOD]
         assert "Repairing, round 1 of 5: 1 errors." in lines
         assert "ValidateTemplate" in clouds.ros.actions()
         what = f"create stack net in {REGION} from file:///template.yaml with ZoneId=h"

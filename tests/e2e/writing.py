@@ -3,31 +3,9 @@
 from collections.abc import AsyncGenerator, Sequence
 
 from a2a_agents.iac.generation.model import Call, Delta, Piece, Said, Tokens, Tool
+from tests.unit.agents.iac.writers import FIXED_ZONE
 
-TEMPLATE = """\
-ROSTemplateFormatVersion: '2015-09-01'
-Description: A network.
-Parameters:
-  ZoneId:
-    Type: String
-    AssociationProperty: ALIYUN::ECS::ZoneId
-Resources:
-  Vpc:
-    Type: ALIYUN::ECS::VPC
-    Properties:
-      CidrBlock: 10.0.0.0/16
-  VSwitch:
-    Type: ALIYUN::ECS::VSwitch
-    Properties:
-      CidrBlock: 10.0.1.0/24
-      VpcId: {Ref: Vpc}
-      ZoneId: {Ref: ZoneId}
-Outputs:
-  VpcId:
-    Value: {Ref: Vpc}
-"""
 STEPS = ("ask_user", "write_file", "edit_file")
-FAULTY = TEMPLATE.replace("{Ref: ZoneId}", "cn-hangzhou-h")
 
 
 class Writer:
@@ -47,7 +25,7 @@ class Writer:
                 yield Call(call_id="ask", name="ask_user", arguments={"question": "One zone or two?"})
             case "write_file":
                 yield Delta("I write it.")
-                arguments = {"name": "template.yaml", "content": FAULTY}
+                arguments = {"name": "template.yaml", "content": FIXED_ZONE}
                 yield Call(call_id="write", name="write_file", arguments=arguments)
             case "edit_file" if "check finds" in last.text:
                 arguments = {"name": "template.yaml", "old": "cn-hangzhou-h", "new": "{Ref: ZoneId}"}
