@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import json
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -258,6 +258,19 @@ def test_a_crash_fails_the_task_and_its_text_is_nowhere_to_be_seen(agent: Agent)
     assert outcomes(world) == {"failed": 1}
 
 
+class Lost(Mapping[str, Any], Sequence[Any]):
+    """Metadata or parts that were there when the agent gave them."""
+
+    def __getitem__(self, name: object) -> Any:
+        raise LookupError(SECRET)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self[0]])
+
+    def __len__(self) -> int:
+        return 1
+
+
 GARBAGE = [
     None,
     "just text",
@@ -268,6 +281,8 @@ GARBAGE = [
     ArtifactChunk("not a name", SECRET),
     ArtifactChunk("a", 5),  # type: ignore[arg-type]
     ArtifactChunk("a", metadata={"k": object()}, text="x"),
+    ArtifactChunk("a", metadata=Lost(), text="x"),
+    Completed(parts=Lost()),
     Completed(5),  # type: ignore[arg-type]
     Completed(parts=[None]),  # type: ignore[list-item]
     Completed("x" * (256 * KB + 1)),

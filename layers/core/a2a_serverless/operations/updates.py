@@ -24,18 +24,25 @@ def check_artifact_id(artifact_id: object) -> None:
 
 @contextmanager
 def given_by_the_agent() -> Iterator[None]:
-    """What pydantic refuses in here is an invalid update; the value itself stays out of the log."""
+    """What pydantic refuses in here is an invalid update; the value itself stays out of the log.
+
+    So is a value of a deployer's class that raises when it is looked at, whatever it raises.
+    """
     try:
         yield
+    except InvalidUpdateError:
+        raise
     except ValidationError as error:
         found = error.errors(include_url=False, include_context=False, include_input=False)
         reasons = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in found)
         raise InvalidUpdateError("; ".join(reasons)) from None
+    except Exception as error:
+        raise InvalidUpdateError("a value raises when it is looked at") from error
 
 
 def said(text: str | None, parts: object, media_type: str | None = None) -> tuple[Part, ...]:
     """What an update says, as parts; raises InvalidUpdateError for what is no content."""
-    if not isinstance(parts, Sequence) or not all(isinstance(part, Part) for part in parts):
-        raise InvalidUpdateError("parts must be a sequence of Part")
     with given_by_the_agent():
+        if not isinstance(parts, Sequence) or not all(isinstance(part, Part) for part in parts):
+            raise InvalidUpdateError("parts must be a sequence of Part")
         return (*([Part(text=text, media_type=media_type)] if text else []), *parts)
