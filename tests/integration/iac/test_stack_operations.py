@@ -611,6 +611,15 @@ def test_who_cannot_be_reached_is_asked_again_later_and_given_up_in_the_end(desk
     assert happened.turns[0].segments == MOST_FAILURES + 2
 
 
+def test_it_is_said_once_that_an_answer_may_take_a_while(desk: Desk, ros: FakeRos) -> None:
+    ros.throttle("ListStacks", times=3 * 2)
+
+    happened = desk.say(CREATE_SIMPLE, files=FILES)
+
+    said = "ROS cannot be asked: asked too often. It is asked again every half a minute, for ten minutes."
+    assert progress(happened).count(said) == 1
+
+
 def test_a_change_that_may_have_been_begun_is_not_said_to_have_failed(desk: Desk, ros: FakeRos) -> None:
     ros.refuse("CreateStack", 500, "InternalError", times=3 * (MOST_FAILURES + 1))
 

@@ -23,13 +23,24 @@ from a2a_agents.iac.operations.ros import (
     UnreachableError,
 )
 from a2a_agents.iac.operations.wishes import UnreadableWishError
-from a2a_serverless.agent import AuthRequired, Completed, Failed, InputRequired, Outcome, Turn, Update
+from a2a_serverless.agent import (
+    AuthRequired,
+    Completed,
+    Failed,
+    InputRequired,
+    Outcome,
+    Turn,
+    Update,
+    Working,
+)
 
 MOST_FAILURES = 20
 """Times in a row that ROS does not answer before a task gives up."""
 
 AFTER_FAILURE = 30.0
 """Seconds until it is asked again."""
+
+ASKED_AGAIN = "It is asked again every half a minute, for ten minutes."
 
 MISSING_CREDENTIALS = (
     "Alibaba Cloud cannot be asked: {}. Whoever runs this agent stores the credentials of a RAM user or role"
@@ -56,6 +67,8 @@ async def operate(turn: Turn, connect: Connect, *, region: str = "") -> AsyncIte
     except NotAuthorizedError as error:
         outcome = AuthRequired(MISSING_CREDENTIALS.format(error))
     except (ThrottledError, UnreachableError) as error:
+        if memory.failures == 0:
+            yield Working(f"ROS cannot be asked: {error}. {ASKED_AGAIN}")
         outcome = await _patience(turn, memory, error)
     except RefusedError as error:
         outcome = Failed(f"ROS refuses. {shown(memory, parameters(turn)).text(str(error))}")
