@@ -101,7 +101,7 @@ def descendants(pid: int) -> set[int]:
 
 
 def processes(stack: LocalStack, function: str) -> set[int]:
-    """Every process of a function."""
+    """Every process of a function, by the name of its folder."""
     folder = f"functions/{function}"
     return {
         pid

@@ -225,7 +225,7 @@ def test_an_issuer_may_change_its_keys_and_is_not_asked_for_each_token(
         assert http.get("/tasks", headers=bearing(issuer.token(org="acme"))).status_code == 200
 
     # Where the process before is not free again yet another one answers, which asks once for itself.
-    others = len(processes(deployed.stack, "http-json")) - 1
+    others = len(processes(deployed.stack, "http_json")) - 1
     assert issuer.fetches - asked <= others * ASKED_ONCE
 
 

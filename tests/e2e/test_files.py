@@ -152,7 +152,7 @@ def memory_of(stack: LocalStack, function: str) -> dict[int, int]:
 @pytest.mark.parametrize("binding", BINDINGS)
 def test_a_file_of_25_mib_reaches_the_agent_whole_and_nobodys_memory(alice: Client, binding: str) -> None:
     alice.binding = binding
-    function = "jsonrpc" if binding == "JSONRPC" else "http-json"
+    function = "jsonrpc" if binding == "JSONRPC" else "http_json"
     alice.told("digest", alice.upload("photos/first.png", CUP))  # loads what is loaded for any file
     before = memory_of(alice.stack, function)
 
