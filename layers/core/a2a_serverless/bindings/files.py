@@ -45,7 +45,7 @@ def file_response(endpoint: Endpoint, account: Account, principal: Principal, pl
     if request.method not in OPERATION.verbs:
         raise MethodNotAllowedError((*OPERATION.verbs, "OPTIONS"))
     endpoint.admittance.permit(principal, SENT_BY)
-    count_call(endpoint.ports, CREATE_FILE, tenant=principal.tenant or "", owner=principal.owner)
+    count_call(endpoint.ports, CREATE_FILE, tenant=principal.belongs_to, owner=principal.owner)
     check_body(request)
     tenant, context_id = place
     addressed = {"contextId": context_id} if tenant is None else {"contextId": context_id, "tenant": tenant}

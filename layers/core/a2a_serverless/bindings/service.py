@@ -104,7 +104,7 @@ class Endpoint:
             RateLimitedError: they have called too often of late.
         """
         self.admittance.permit(principal, method)
-        count_call(self.ports, method, tenant=principal.tenant or "", owner=principal.owner)
+        count_call(self.ports, method, tenant=principal.belongs_to, owner=principal.owner)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@
 Stands beside bindings and adapters and knows neither: whoever calls an agent need not be a deployment, nor on
 AWS. Needs the packages of the extra `client`; what verifies signatures those of `signing`, which it loads
 when it is used. Agents that call others find `RemoteAgent` in `client.remote_agent`.
+
+Importing this loads nothing else: a name is fetched from its module when somebody asks for it.
 """
 
 from importlib import import_module

@@ -231,19 +231,15 @@ class Stream:
         self, operation: Operation, params: Mapping[str, Any], last_event_id: str | None
     ) -> AsyncGenerator[StreamResponse]:
         asked = self._binding.ask(operation, params)
-        again = False
-        try:
-            async with aclosing(self._told(asked, last_event_id)) as responses:
-                async for response in responses:
-                    yield response
-        except ContentTypeNotSupportedError:
-            again = self._connection.plainer(asked)
-            if not again:
-                raise
-        if again:
-            async with aclosing(self._told(asked, last_event_id)) as responses:
-                async for response in responses:
-                    yield response
+        while True:
+            try:
+                async with aclosing(self._told(asked, last_event_id)) as responses:
+                    async for response in responses:
+                        yield response
+                    return
+            except ContentTypeNotSupportedError:
+                if not self._connection.plainer(asked):
+                    raise
 
     async def _told(self, asked: Asked, last_event_id: str | None) -> AsyncGenerator[StreamResponse]:
         connection, binding = self._connection, self._binding

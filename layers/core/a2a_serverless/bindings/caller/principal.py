@@ -49,6 +49,11 @@ class Principal:
         """Whose tasks are theirs."""
         return owner_of(self.issuer, self.name)
 
+    @property
+    def belongs_to(self) -> str:
+        """The tenant that they are known to be of, where what is counted of them is counted; else empty."""
+        return self.tenant or ""
+
     def caller(self, tenant: str | None, base_url: str) -> Caller:
         """This principal calling for a tenant; one who may ask for one only need not name it.
 
@@ -64,7 +69,7 @@ class Principal:
             base_url=base_url,
             anonymous=self.anonymous,
             claims=self.claims,
-            belongs_to=self.tenant or "",
+            belongs_to=self.belongs_to,
         )
 
 
