@@ -9,7 +9,14 @@ from tests.integration.ports.backends import moto
 
 
 @pytest.fixture(scope="package")
-def desk() -> Iterator[Desk]:
-    """The deployment, empty before each test that leaves it so."""
+def deployment() -> Iterator[Desk]:
+    """The deployment that these tests share."""
     with moto() as backend:
         yield Desk(backend)
+
+
+@pytest.fixture
+def desk(deployment: Desk) -> Desk:
+    """The same, with no poke left of the test before, whichever that was."""
+    deployment.poked()
+    return deployment

@@ -118,10 +118,10 @@ class Desk:
         return sum(int(found[name]) for name in names)
 
     def poked(self) -> list[Any]:
-        """Take the pokes that lie there."""
-        found = []
-        while taken := self.sqs.receive_message(
-            QueueUrl=self.backend.pokes_queue_url, MaxNumberOfMessages=10
-        ).get("Messages", []):
-            found += [json.loads(message["Body"]) for message in taken]
+        """Take the pokes that lie there out of their queue."""
+        queue, found = self.backend.pokes_queue_url, []
+        while taken := self.sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=10).get("Messages", []):
+            for message in taken:
+                found.append(json.loads(message["Body"]))
+                self.sqs.delete_message(QueueUrl=queue, ReceiptHandle=message["ReceiptHandle"])
         return found
