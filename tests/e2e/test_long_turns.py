@@ -122,17 +122,14 @@ def test_a_cancel_inside_a_step_or_between_two_is_prompt_and_final(patient: Loca
     caller = call(patient, name="alice")
     with events(patient, "/message:stream", message(f"poll {LONG}", "cancel me")) as stream:
         task_id = next(stream).data["task"]["id"]
-        states_seen = []
-        for event in stream:
-            update = event.data.get("statusUpdate")
-            if update and update["status"]["state"] == "TASK_STATE_CANCELED":
-                break
-            states_seen.append(event)
-            if update and "Polled 12" in json.dumps(update):
-                canceled_at = time.monotonic()
-                canceled = caller.cancel(task_id)
+        told = (each.data["statusUpdate"]["status"] for each in stream if "statusUpdate" in each.data)
+        assert any("Polled 12" in json.dumps(status) for status in told)
+        canceled_at = time.monotonic()
+        canceled = caller.cancel(task_id)
+        *_, last = (status["state"] for status in told)
         assert time.monotonic() - canceled_at < LIMIT
 
+    assert last == "TASK_STATE_CANCELED"
     assert canceled.status.state == TaskState.TASK_STATE_CANCELED
     threading.Event().wait(2 * LIMIT)
     assert caller.get(task_id) == canceled
